@@ -292,6 +292,17 @@ CREATE TABLE fleet_witness ( -- what this node, as its witness, has seen last of
     peaks  BLOB NOT NULL -- of its tree
 ) STRICT;
 
+CREATE TABLE fleet_fork ( -- nodes of which there are two records: this one, which denies from then on, or one whose witness it is
+    id       INTEGER PRIMARY KEY,
+    node     TEXT NOT NULL,
+    told_by  TEXT NOT NULL, -- the node itself, or its witness
+    seq      INTEGER NOT NULL, -- row, or checkpoint over so many, from where they differ
+    what     TEXT NOT NULL, -- a sentence, or empty
+    heard_us INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER fleet_fork_stays BEFORE UPDATE ON fleet_fork BEGIN SELECT raise(ABORT, 'forks are append-only'); END;
+CREATE TRIGGER fleet_fork_remains BEFORE DELETE ON fleet_fork BEGIN SELECT raise(ABORT, 'forks are append-only'); END;
+
 -- What people here decided for all nodes. The courier makes a change of each row, signs it and puts it to the centre; it
 -- counts here when it comes from there, as on every node.
 CREATE TABLE fleet_outbox (

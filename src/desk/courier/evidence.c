@@ -3,6 +3,7 @@
 
 #include "courier/marks.h"
 #include "courier/witnessing.h"
+#include "fleet/witness_memory.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -10,7 +11,6 @@
 
 #define LOOK_US INT64_C(2000000) /* how often it looks at others: a node makes a checkpoint a second */
 #define PIECES 4                 /* of what waits, in a turn */
-#define FORKED "forked_as"
 
 struct evidence {
     struct evidence_self self;
@@ -31,17 +31,6 @@ static bool key_of(void *context, struct span node, unsigned char key[SIGN_PUBLI
     return found != NULL;
 }
 
-static enum code read_forked(struct evidence *evidence)
-{
-    struct db_stmt *stmt = NULL;
-    enum code code = db_find(evidence->self.store, "SELECT 1 FROM fleet_state WHERE name = '" FORKED "' AND value = ?",
-                             DB_VALUES(db_of_text(evidence->self.node)), &stmt);
-
-    evidence->is_forked = code == CODE_OK;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
 enum code evidence_new(const struct evidence_self *self, struct evidence **out, struct why *why)
 {
     struct evidence *evidence = mem_zalloc(sizeof *evidence);
@@ -55,7 +44,7 @@ enum code evidence_new(const struct evidence_self *self, struct evidence **out, 
                                                .key_of = key_of, .context = self->roster};
     code = marks_init(&evidence->marks, self->audit, self->fleet, self->node, self->key, why);
     if (code == CODE_OK)
-        code = db_why(why, read_forked(evidence), self->store, "reading what is known of the fleet");
+        code = witness_memory_is_forked(self->store, self->node, &evidence->is_forked, why);
     if (code != CODE_OK)
         evidence_free(out);
     return code;
@@ -96,16 +85,6 @@ static enum code ship_marks(struct evidence *evidence, struct pg *pg, int64_t sh
     return code;
 }
 
-static enum code note_forked(struct evidence *evidence, struct why *why)
-{
-    enum code code = db_change(evidence->self.store, "INSERT INTO fleet_state(name, value) VALUES ('" FORKED "', ?) "
-                               "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                               DB_VALUES(db_of_text(evidence->self.node)));
-
-    evidence->is_forked = true;
-    return db_why(why, code, evidence->self.store, "noting that this node is forked");
-}
-
 /* What anybody told of this node: itself, or its witness. */
 static enum code hear_fork(struct evidence *evidence, struct pg *pg, struct why *why)
 {
@@ -120,7 +99,9 @@ static enum code hear_fork(struct evidence *evidence, struct pg *pg, struct why 
                   "until it comes back under another name (`callgate fleet rejoin`)", SPAN_ARG(pg_rows_bytes(rows, 0, 1)),
                   (long long)pg_rows_int(rows, 0, 0), pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
                   SPAN_ARG(pg_rows_bytes(rows, 0, 2)));
-        code = note_forked(evidence, why);
+        evidence->is_forked = true;
+        code = witness_memory_fork(evidence->self.store, evidence->self.node, pg_rows_bytes(rows, 0, 1),
+                                   pg_rows_int(rows, 0, 0), pg_rows_bytes(rows, 0, 2), why);
     }
     pg_rows_free(&rows);
     return code;

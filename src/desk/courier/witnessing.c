@@ -89,13 +89,19 @@ static enum code begin(struct looking *looking)
 static enum code tell_fork(struct looking *looking, int64_t size)
 {
     struct why what = {""};
+    enum code code;
 
     (void)why_set(&what, CODE_INVALID, "its checkpoint over %lld rows does not go on from the one over %llu rows, which '%.*s' "
                   "has seen", (long long)size, (unsigned long long)looking->seen.tree.size, SPAN_ARG(looking->self->node));
     log_error("fleet", "'%.*s' is forked: %s", SPAN_ARG(looking->node), what.text);
     (void)why_set(looking->problem, CODE_INVALID, "'%.*s' is forked: %s", SPAN_ARG(looking->node), what.text);
-    return pg_ask(looking->pg, "SELECT callgate.fork_found($1, $2, $3)",
-                  PG_VALUES(pg_of_text(looking->node), pg_of_int(size), pg_of_text(span_text(what.text))), NULL, looking->why);
+    code = witness_memory_fork(looking->self->store, looking->node, looking->self->node, size, span_text(what.text),
+                               looking->why);
+    if (code == CODE_OK)
+        code = pg_ask(looking->pg, "SELECT callgate.fork_found($1, $2, $3)",
+                      PG_VALUES(pg_of_text(looking->node), pg_of_int(size), pg_of_text(span_text(what.text))), NULL,
+                      looking->why);
+    return code;
 }
 
 /* Of the rows between. Two days before the checkpoint's: a call may last over midnight. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/witness_memory.h"
 
+#include "os/clock.h"
+
 #include <string.h>
 
 enum code witness_memory_load(struct db *store, struct span node, struct witness *witness, struct why *why)
@@ -35,4 +37,25 @@ enum code witness_memory_save(struct db *store, struct span node, const struct w
                                          db_of_blob(span_of(peaks, len))));
 
     return db_why(why, code, store, "writing what was seen of another node");
+}
+
+enum code witness_memory_fork(struct db *store, struct span node, struct span told_by, int64_t seq, struct span what,
+                              struct why *why)
+{
+    enum code code = db_change(store, "INSERT INTO fleet_fork (node, told_by, seq, what, heard_us) SELECT ?1, ?2, ?3, ?4, ?5 "
+                               "WHERE NOT EXISTS (SELECT 1 FROM fleet_fork WHERE node = ?1 AND told_by = ?2 AND seq = ?3)",
+                               DB_VALUES(db_of_text(node), db_of_text(told_by), db_of_int(seq),
+                                         db_of_text(what.at != NULL ? what : SPAN_LIT("")), db_of_int(clock_wall_us())));
+
+    return db_why(why, code, store, "noting that a node is forked");
+}
+
+enum code witness_memory_is_forked(struct db *store, struct span node, bool *is, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_find(store, "SELECT 1 FROM fleet_fork WHERE node = ?", DB_VALUES(db_of_text(node)), &stmt);
+
+    *is = code == CODE_OK;
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, store, "reading what is known of the fleet");
 }

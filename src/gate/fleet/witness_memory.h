@@ -14,6 +14,10 @@
 
 /* CODE_NOT_FOUND: nothing was seen of that node yet, or what is there cannot be read. */
 enum code witness_memory_load(struct db *store, struct span node, struct witness *witness, struct why *why) MUST_USE;
+/* A node of which there are two records; noted once for each name and place. */
+enum code witness_memory_fork(struct db *store, struct span node, struct span told_by, int64_t seq, struct span what,
+                              struct why *why) MUST_USE;
+enum code witness_memory_is_forked(struct db *store, struct span node, bool *is, struct why *why) MUST_USE;
 enum code witness_memory_save(struct db *store, struct span node, const struct witness *witness, struct why *why) MUST_USE;
 
 #endif

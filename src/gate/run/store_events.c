@@ -83,6 +83,9 @@ const struct store_source store_sources[STORE_SOURCES] = {
     {"fleet_refusal", "fleet_refused", "refused_us",
      "SELECT id, NULL, 'gate', json_object('row', id, 'change', change, 'refused_us', refused_us, 'why', why) FROM "
      "fleet_refusal WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"fleet_fork", "fleet_forked", "heard_us",
+     "SELECT id, NULL, 'gate', json_object('row', id, 'node', node, 'told_by', told_by, 'seq', seq, 'what', what, 'heard_us', "
+     "heard_us) FROM fleet_fork WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"audit_reading", "audit_read", NULL,
      "SELECT id, NULL, asked_by, json_object('row', id, 'command', command, 'tenants', json(tenants), 'asked_us', asked_us) "
      "FROM audit_reading WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},

@@ -12,6 +12,9 @@
 
 static const char *const names[] = {"gate-1", "gate-2", "gate-3"};
 
+static const char tables[] = "CREATE TABLE fleet_witness (node TEXT PRIMARY KEY, origin TEXT, size INTEGER, root, peaks); "
+                             "CREATE TABLE fleet_fork (id INTEGER PRIMARY KEY, node, told_by, seq, what, heard_us)";
+
 static struct {
     struct sign_key *log, *keys[3];
     unsigned char public[3][SIGN_PUBLIC_BYTES];
@@ -68,15 +71,11 @@ static int join(void **state)
     node.pg = connect_as("gate-1");
     open_up();
     for (size_t i = 0; i < 3; i++) {
-        char sql[128];
-
         fleet.keys[i] = new_key(fleet.public[i]);
         fleet.pgs[i] = connect_as(names[i]);
         beat(i, 0);
         assert_int_equal(db_open(":memory:", DB_CREATE, &fleet.stores[i], &why), CODE_OK);
-        (void)snprintf(sql, sizeof sql, "CREATE TABLE fleet_witness (node TEXT PRIMARY KEY, origin TEXT, size INTEGER, root BLOB, peaks "
-                                        "BLOB)");
-        assert_int_equal(db_exec(fleet.stores[i], sql), CODE_OK);
+        assert_int_equal(db_exec(fleet.stores[i], tables), CODE_OK);
     }
     assert_int_equal(marks_init(&fleet.marks, node.file.path, SPAN_LIT(FLEET), SPAN_LIT("gate-1"), fleet.keys[0], &why), CODE_OK);
     return 0;
@@ -203,6 +202,9 @@ static void test_silent(void **state)
 /* Rows changed at the centre, or a checkpoint of another past by the node's own key: it does not go on. Once told, it stays. */
 static void test_forked(void **state)
 {
+    struct why why = {""};
+    bool is_forked;
+
     (void)state;
     make_rows(5);
     ship_marks();
@@ -213,6 +215,10 @@ static void test_forked(void **state)
     assert_non_null(strstr(look_as(1), "'gate-1' is forked: its checkpoint over"));
     assert_int_equal(number("SELECT count(*) FROM callgate.trail_fork WHERE node = 'gate-1' AND told_by = 'gate-2'"), 1);
     assert_int_equal(number("SELECT callgate.is_forked('gate-1')::int"), 1);
+    assert_int_equal(witness_memory_is_forked(fleet.stores[1], SPAN_LIT("gate-1"), &is_forked, &why), CODE_OK);
+    assert_true(is_forked);
+    assert_int_equal(witness_memory_is_forked(fleet.stores[1], SPAN_LIT("gate-2"), &is_forked, &why), CODE_OK);
+    assert_false(is_forked);
     assert_int_equal(pg_server_number(node.pg, "SELECT count(*) FROM callgate.fork_read()"), 1);
     make_rows(2);
     ship_marks();
