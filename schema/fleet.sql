@@ -961,10 +961,11 @@ CREATE FUNCTION callgate.approval_words(known text, most bigint) RETURNS TABLE (
     WHERE n.name <> session_user AND w.said_at > clock_timestamp() - interval '30 days' ORDER BY w.node, w.number LIMIT most
 $$;
 
--- Who may use it: who asked first, for good.
+-- Who may use it: who asked first, for good. A node of which there are two records gets none; NULL: nobody has it.
 CREATE FUNCTION callgate.approval_take(whose text, at bigint) RETURNS text
     LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO callgate.approval_use (ask_node, ask_number, node) VALUES (whose, at, session_user) ON CONFLICT DO NOTHING;
+    INSERT INTO callgate.approval_use (ask_node, ask_number, node) SELECT whose, at, session_user
+    WHERE NOT callgate.is_forked(session_user) ON CONFLICT DO NOTHING;
     SELECT node FROM callgate.approval_use WHERE ask_node = whose AND ask_number = at
 $$;
 REVOKE ALL ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take FROM PUBLIC;

@@ -220,6 +220,9 @@ static void test_forked(void **state)
     assert_int_equal(witness_memory_is_forked(fleet.stores[1], SPAN_LIT("gate-2"), &is_forked, &why), CODE_OK);
     assert_false(is_forked);
     assert_int_equal(pg_server_number(node.pg, "SELECT count(*) FROM callgate.fork_read()"), 1);
+    assert_int_equal(pg_server_number(node.pg, "SELECT (callgate.approval_take('gate-3', 1) IS NULL)::int"), 1);
+    assert_int_equal(pg_server_number(fleet.pgs[1], "SELECT (callgate.approval_take('gate-3', 1) = 'gate-2')::int"), 1);
+    assert_int_equal(pg_server_number(node.pg, "SELECT (callgate.approval_take('gate-3', 1) = 'gate-2')::int"), 1);
     make_rows(2);
     ship_marks();
     assert_string_equal(look_as(1), "");
