@@ -446,6 +446,7 @@ const struct command commands[] = {
      ABOUT("Makes the schema `callgate` and its roles in a PostgreSQL database (15 or later), and writes the fleet's key.\n"
            "Nodes join by that key: keep it away from them, and a copy elsewhere. --admin may make roles."),
      OPTIONS(ADMIN, TEXT("database", database, "URL", "how nodes find the centre, without a role; by default as --admin"),
+             DURATION("keep", keep_ms, "days of the trail older than this are dropped there, but for the chain's proof: 400d"),
              PATH("output", output, "FILE", "where the fleet's key goes; it must not be there yet (required)", MUST), JSON)},
     {IS("fleet join", cmd_fleet_join, "make a node, or somebody who only reads, a member"), .writes = true,
      ABOUT("Makes a role of that name at the centre, puts the node into the roster that the fleet's key signs, and writes its\n"

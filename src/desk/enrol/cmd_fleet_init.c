@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DAY_MS UINT64_C(86400000)
+
 static enum code make_key(const struct asked *asked, struct fleet_key **out, struct why *why)
 {
     struct fleet_key *key = secret_new(sizeof *key);
@@ -39,6 +41,15 @@ static enum code make_key(const struct asked *asked, struct fleet_key **out, str
     return code == CODE_OK ? code : why_set(why, code, "the fleet's key cannot be made: %s", code_text(code));
 }
 
+/* How long the centre keeps the trail is said here and by nobody else: no node may. */
+static enum code put_keep(struct enrol *enrol, uint64_t keep_ms, struct why *why)
+{
+    if (keep_ms == 0)
+        return CODE_OK;
+    return pg_ask(enrol->pg, "UPDATE callgate.trail_keep SET keep_days = $1::int4",
+                  PG_VALUES(pg_of_int((int64_t)((keep_ms + DAY_MS - 1) / DAY_MS))), NULL, why);
+}
+
 static enum code put_schema(struct enrol *enrol, struct why *why)
 {
     const struct fleet_key *key = enrol->key;
@@ -60,6 +71,8 @@ static enum code make_fleet(const struct asked *asked, struct enrol *enrol, stru
 
     if (code == CODE_OK)
         code = put_schema(enrol, why);
+    if (code == CODE_OK)
+        code = put_keep(enrol, asked->keep_ms, why);
     if (code != CODE_OK)
         return code;
     buf_init(&text, MEMBER_FILE_BYTES);

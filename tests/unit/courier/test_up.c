@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 14.3, P193: the trail's rows at a real PostgreSQL: each once, in order, every byte of them; over rotations, a killed server, a server
- * that lacks what it had, two nodes of one name, rows that it refuses. */
+/* 14.3, P193, P195: the trail's rows at a real PostgreSQL: each once, in order, every byte of them; over rotations, a killed server, a
+ * server that lacks what it had, two nodes of one name, rows that it refuses. */
 #include "up_bench.h"
 
 static void test_each_row_once(void **state)
