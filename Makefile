@@ -109,7 +109,7 @@ LOOKALIKES  := build/gen/lookalike_tbl.h
 ENTITIES    := build/gen/entity_tbl.h
 PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl libpq
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
-NEEDS_NO_PACKAGES := help clean deps test ci demo bare deb packages
+NEEDS_NO_PACKAGES := help clean deps test ci demo demo-fleet bare deb packages
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
            $(shell for h in pg_query.h cjose/cjose.h $(if $(LLHTTP_OBJ),,llhttp.h); do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
@@ -330,7 +330,7 @@ RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
 .PHONY: unit sim fuzz-replay oracle differential fuzz integration interop scenarios torture valgrind asan asan-units scenarios-asan-units ubsan tsan
-.PHONY: cover check test demo pgo bench
+.PHONY: cover check test demo demo-fleet pgo bench
 .PHONY: floors linked headers lint promises drawings musl arm64 way hooks
 
 unit: all $(UNIT_BIN)
@@ -524,6 +524,11 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@tools/demo
 
+demo-fleet:
+	@tools/install-deps --fleet
+	@$(MAKE) --no-print-directory all
+	@tools/demo-fleet
+
 pgo:
 	@$(CC) --version | grep -qi 'free software foundation' || { echo "make pgo needs GCC; plain make does without" >&2; exit 1; }
 	@rm -rf $(PROFILE)
@@ -597,6 +602,7 @@ help:
 
 #: make              build/release/callgate, callgate-gate, callgate-runner and callgate-courier (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
 #: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
+#: make demo-fleet   likewise two gates on one PostgreSQL: a policy for both, an approval given at one and used at the other (KEEP=1)
 #: make test         installs what is missing, builds, runs everything; one closing line
 #: make check        about a minute on two cores: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs
 #: make unit         unit tests; T=json/test_canon picks by name (also for sim, integration, interop)
