@@ -14,6 +14,9 @@
 #define ROWS_MAX 16384
 #define QUICK_US INT64_C(500000) /* a turn that took less may be larger next time */
 #define SLOW_US INT64_C(3000000)
+/* So often it is asked anew where the centre stands: a node that has nothing to ship hears nothing of a lost connection, and so
+ * not of a backup that took the centre's place. */
+#define PLACE_US INT64_C(5000000)
 #define TOO_LONG "54000" /* program_limit_exceeded */
 
 struct up {
@@ -21,6 +24,7 @@ struct up {
     struct up_batch batch;
     struct up_place place;            /* where the centre stands */
     bool is_placed;                   /* it was asked since the connection was made */
+    int64_t placed_us;                /* when: monotonic */
     bool is_suspect;                  /* a fork was seen: the files are looked for anew before that is said */
     bool digests, erases;             /* erases: the centre may have an erasure of ours to go on with */
     size_t rows;                      /* of a turn */
@@ -76,15 +80,17 @@ const struct up_figures *up_figures(const struct up *up)
 
 static enum code find_place(struct up *up, struct pg *pg, struct why *why)
 {
-    int64_t before = up->figures.shipped_seq;
+    int64_t before = up->figures.shipped_seq, now_us = clock_monotonic_us();
     enum code code;
 
-    if (up->is_placed)
+    if (up->is_placed && now_us - up->placed_us < PLACE_US)
         return CODE_OK;
+    up->is_placed = false;
     code = up_centre_cursor(pg, &up->place, why);
     if (code != CODE_OK)
         return code;
     up->is_placed = true;
+    up->placed_us = now_us;
     up->figures.shipped_seq = up->place.seq;
     if (up->place.seq < before)
         log_warn("fleet", "the centre has the trail's rows up to %" PRId64 ", and had them up to %" PRId64
