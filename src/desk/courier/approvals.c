@@ -37,70 +37,156 @@ static enum code gather(struct approvals_way *way, struct why *why)
     return store_end(way->store, code, "noting what is held", why);
 }
 
-/* One word that is not at the centre yet. *id: 0: there is none. */
-static enum code next_word(struct approvals_way *way, int64_t *id, enum word_kind *kind, int64_t *of, struct why *why)
+struct word {
+    int64_t id, of;
+    enum word_kind kind;
+};
+
+#define NEXT_WORD "SELECT id, kind, of FROM fleet_word WHERE ?1 IS ?1 AND number IS NULL ORDER BY id LIMIT 1"
+/* A number whose commit was not answered is no word's here, and the centre had the one behind it there, too. */
+#define WORD_OF_NUMBER "SELECT id, kind, of FROM fleet_word WHERE number >= ?1 ORDER BY number LIMIT 1"
+
+/* word->id: 0: there is none. */
+static enum code find_word(struct approvals_way *way, const char *sql, int64_t number, struct word *word, struct why *why)
 {
     struct db_stmt *row = NULL;
-    enum code code = db_find(way->store, "SELECT id, kind, of FROM fleet_word WHERE number IS NULL ORDER BY id LIMIT 1", NULL,
-                             0, &row);
+    enum code code = db_find(way->store, sql, DB_VALUES(db_of_int(number)), &row);
 
-    *id = 0;
-    *kind = WORD_ASK;
+    *word = (struct word){.kind = WORD_ASK};
     if (code == CODE_OK) {
-        *id = db_int(row, 0);
-        *of = db_int(row, 2);
-        while (*kind < WORD_USE && !span_is(db_text(row, 1), word_kinds[*kind]))
-            ++*kind;
+        word->id = db_int(row, 0);
+        word->of = db_int(row, 2);
+        while (word->kind < WORD_USE && !span_is(db_text(row, 1), word_kinds[word->kind]))
+            ++word->kind;
     }
     db_finalize(&row);
     return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, way->store, "reading what is held");
 }
 
-static enum code say_one(struct approvals_way *way, struct pg *pg, int64_t number, bool *is_said, struct why *why)
+/* A use goes up with its row, which a centre that was restored lacks: nobody else is to get it there. */
+static enum code keep_use(struct approvals_way *way, struct pg *pg, int64_t ask, struct why *why)
+{
+    struct db_stmt *row = NULL;
+    enum code code = db_find(way->store, "SELECT node, number FROM fleet_ask WHERE ask = ?1", DB_VALUES(db_of_int(ask)), &row);
+
+    if (code == CODE_OK)
+        code = pg_ask(pg, "SELECT callgate.approval_take($1, $2)",
+                      PG_VALUES(pg_of_text(db_text(row, 0)), pg_of_int(db_int(row, 1))), NULL, why);
+    else
+        (void)db_why(why, code, way->store, "reading what was used");
+    db_finalize(&row);
+    return code;
+}
+
+static enum code put_word(struct approvals_way *way, struct pg *pg, const struct word *word, int64_t number, bool *is_said,
+                          struct why *why)
 {
     const struct word_place place = {span_text(way->self->name), number};
     unsigned char signature[SIGN_BYTES];
     struct pg_rows *rows = NULL;
-    int64_t id, of = 0;
-    enum word_kind kind;
     struct buf sealed;
-    enum code code = next_word(way, &id, &kind, &of, why);
+    enum code code = word->kind == WORD_USE ? keep_use(way, pg, word->of, why) : CODE_OK;
 
     *is_said = false;
-    if (code != CODE_OK || id == 0)
-        return code;
     buf_init(&sealed, WORD_BYTES);
-    code = word_write(way->store, way->self, kind, of, &place, &sealed, signature, why);
+    if (code == CODE_OK)
+        code = word_write(way->store, way->self, word->kind, word->of, &place, &sealed, signature, why);
     if (code == CODE_OK)
         code = pg_ask(pg, "SELECT callgate.approval_say($1, $2, $3)",
                       PG_VALUES(pg_of_int(number), pg_of_bytes(buf_peek(&sealed)),
                                 pg_of_bytes(span_of(signature, sizeof signature))), &rows, why);
     *is_said = code == CODE_OK && pg_rows_int(rows, 0, 0) != 0;
-    if (*is_said)
-        code = db_why(why, db_change(way->store, "UPDATE fleet_word SET number = ?1 WHERE id = ?2",
-                                     DB_VALUES(db_of_int(number), db_of_int(id))), way->store, "noting what was told");
     pg_rows_free(&rows);
     buf_fini(&sealed);
     return code;
 }
 
-static enum code say_all(struct approvals_way *way, struct pg *pg, struct why *why)
+static enum code last_there(struct pg *pg, int64_t *last, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    int64_t id, of, last = 0;
-    enum word_kind kind;
-    bool is_said = true;
-    enum code code = next_word(way, &id, &kind, &of, why);
+    enum code code = pg_ask(pg, "SELECT callgate.approval_last()", NULL, 0, &rows, why);
 
-    if (code != CODE_OK || id == 0)
-        return code;
-    code = pg_ask(pg, "SELECT callgate.approval_last()", NULL, 0, &rows, why);
     if (code == CODE_OK)
-        last = pg_rows_int(rows, 0, 0);
+        *last = pg_rows_int(rows, 0, 0);
     pg_rows_free(&rows);
+    if (code == CODE_OK && *last > INT64_MAX - AT_ONCE)
+        code = why_set(why, CODE_LIMIT, "the centre has a word of this node's on held calls under a number that no node gets "
+                       "to: somebody has changed the centre; take it away there");
+    return code;
+}
+
+static enum code say_one(struct approvals_way *way, struct pg *pg, int64_t number, bool *is_said, struct why *why)
+{
+    struct word word;
+    enum code code = find_word(way, NEXT_WORD, 0, &word, why);
+
+    *is_said = false;
+    if (code != CODE_OK || word.id == 0)
+        return code;
+    code = put_word(way, pg, &word, number, is_said, why);
+    if (*is_said)
+        code = db_why(why, db_change(way->store, "UPDATE fleet_word SET number = ?1 WHERE id = ?2",
+                                     DB_VALUES(db_of_int(number), db_of_int(word.id))), way->store, "noting what was told");
+    return code;
+}
+
+static enum code say_all(struct approvals_way *way, struct pg *pg, struct why *why)
+{
+    struct word word;
+    int64_t last = 0;
+    bool is_said = true;
+    enum code code = find_word(way, NEXT_WORD, 0, &word, why);
+
+    if (code != CODE_OK || word.id == 0)
+        return code;
+    code = last_there(pg, &last, why);
     for (int i = 0; i < AT_ONCE && is_said && code == CODE_OK; i++)
         code = say_one(way, pg, ++last, &is_said, why);
     return code;
+}
+
+/* ---- what a centre that was restored lacks ---- */
+
+static enum code last_told(struct approvals_way *way, int64_t *last, struct why *why)
+{
+    struct db_stmt *row = NULL;
+    enum code code = db_find(way->store, "SELECT coalesce(max(number), 0) FROM fleet_word", NULL, 0, &row);
+
+    if (code == CODE_OK)
+        *last = db_int(row, 0);
+    db_finalize(&row);
+    return db_why(why, code, way->store, "reading what was told");
+}
+
+/* Words that the centre had and has no more are put again, each under its number and before any new one: others take nothing
+ * under a number that they have heard. */
+static enum code say_again(struct approvals_way *way, struct pg *pg, struct why *why)
+{
+    int64_t ours = 0, there = 0, before;
+    bool is_said = true;
+    enum code code = last_told(way, &ours, why);
+
+    if (code == CODE_OK)
+        code = last_there(pg, &there, why);
+    before = there;
+    for (int i = 0; i < AT_ONCE && there < ours && is_said && code == CODE_OK; i++) {
+        struct word word;
+
+        code = find_word(way, WORD_OF_NUMBER, there + 1, &word, why);
+        if (code == CODE_OK)
+            code = put_word(way, pg, &word, there + 1, &is_said, why);
+        there += is_said && code == CODE_OK;
+    }
+    if (there > before)
+        log_warn("fleet", "the centre lacked this node's words %" PRId64 " to %" PRId64 " on held calls, which it had: they "
+                 "are put again", before + 1, there);
+    way->is_compared = code == CODE_OK && there >= ours;
+    return code;
+}
+
+void approvals_anew(struct approvals_way *way)
+{
+    way->is_compared = false;
 }
 
 /* ---- what others say ---- */
@@ -275,7 +361,9 @@ enum code approvals_turn(struct approvals_way *way, struct pg *pg, int64_t now_u
 {
     enum code code = gather(way, why);
 
-    if (code == CODE_OK)
+    if (code == CODE_OK && !way->is_compared)
+        code = say_again(way, pg, why);
+    if (code == CODE_OK && way->is_compared)
         code = say_all(way, pg, why);
     if (code == CODE_OK)
         code = hear_all(way, pg, now_us, why);

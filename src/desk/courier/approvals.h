@@ -18,12 +18,16 @@ struct approvals_way {
     struct db *store;
     const struct member *self;
     const struct down_roster *roster;
+    bool is_compared; /* the centre has all words that it had, as far as this connection knows */
     struct {
         char node[FLEET_NAME_BYTES];
         int64_t until_us;
     } stuck[APPROVALS_STUCK];
     struct why fault; /* of the last turn; "": none */
 };
+
+/* There is another connection: the centre may have been restored from an older copy. */
+void approvals_anew(struct approvals_way *way);
 
 /* Takes: now_us: monotonic; may_use: this node is none of a trail that forked. */
 enum code approvals_turn(struct approvals_way *way, struct pg *pg, int64_t now_us, bool may_use, struct why *why) MUST_USE;

@@ -159,6 +159,7 @@ static void connect_again(struct courier *courier)
     else
         log_info("fleet", "the centre is there");
     courier->is_seated = courier->is_seated || courier->pg != NULL;
+    approvals_anew(&courier->approvals);
     evidence_anew(courier->evidence);
 }
 
