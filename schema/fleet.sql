@@ -951,14 +951,17 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- What others have said since. Takes: known: a line each, a node's name, a blank, the last number that was heard of it.
+-- What others have said since, a word of each node, then the next of each: whose words wait for another's keeps nobody from them.
+-- Takes: known: a line each, a node's name, a blank, the last number that was heard of it.
 CREATE FUNCTION callgate.approval_words(known text, most bigint) RETURNS TABLE (node text, number bigint, sealed bytea, signature bytea)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH heard AS (SELECT split_part(line, ' ', 1) AS name, split_part(line, ' ', 2)::bigint AS last
                    FROM string_to_table(known, E'\n') AS line WHERE line <> '')
     SELECT w.node, w.number, w.sealed, w.signature FROM callgate.node AS n LEFT JOIN heard AS h ON h.name = n.name
-    JOIN callgate.approval_word AS w ON w.node = n.name AND w.number > coalesce(h.last, 0)
-    WHERE n.name <> session_user AND w.said_at > clock_timestamp() - interval '30 days' ORDER BY w.node, w.number LIMIT most
+    CROSS JOIN LATERAL (SELECT o.*, row_number() OVER (ORDER BY o.number) AS place FROM callgate.approval_word AS o
+                        WHERE o.node = n.name AND o.number > coalesce(h.last, 0) AND o.said_at > clock_timestamp() - interval '30 days'
+                        ORDER BY o.number LIMIT most) AS w
+    WHERE n.name <> session_user ORDER BY w.place, w.node LIMIT most
 $$;
 
 -- Who may use it: who asked first, for good. A node of which there are two records gets none; NULL: nobody has it.
