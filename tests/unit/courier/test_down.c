@@ -149,7 +149,8 @@ static void test_a_node_that_cannot(void **state)
     (void)state;
     buf_init(&rows, STORE_FLEET_ROWS_BYTES);
     load(&nodes[0], POLICY, &rows);
-    text = strndup(buf_peek(&rows).at, buf_peek(&rows).len);
+    buf_add_byte(&rows, '\0');
+    text = strdup(buf_peek(&rows).at);
     memcpy(strstr(text, "tools: [a]"), "tools: [b]", 10); /* it is not what its hash says, so that no node takes it */
     id = ask(&nodes[0], "policy", text, NULL);
     turn(&nodes[1]);
