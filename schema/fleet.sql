@@ -86,7 +86,9 @@ CREATE TABLE callgate.node ( -- what each node tells of itself once a second; fo
     version       bytea NOT NULL, -- of the program
     configuration bytea NOT NULL, -- SHA-256 of its text, hexadecimal
     change        bigint NOT NULL, -- the last that it took
+    policy        bigint NOT NULL, -- the version that is active there; 0: none
     behind        bigint NOT NULL, -- the active version of the policy that it could not take; 0: none
+    stale_us      bigint NOT NULL, -- so long it goes on without this centre
     shipped_seq   bigint NOT NULL,
     lag_rows      bigint NOT NULL,
     lag_us        bigint NOT NULL,
@@ -94,14 +96,15 @@ CREATE TABLE callgate.node ( -- what each node tells of itself once a second; fo
 );
 GRANT SELECT ON callgate.node TO callgate_reader;
 
-CREATE FUNCTION callgate.beat(version bytea, configuration bytea, clock_us bigint, change bigint, behind bigint, shipped_seq bigint,
-                              lag_rows bigint, lag_us bigint, problem bytea) RETURNS void
+CREATE FUNCTION callgate.beat(version bytea, configuration bytea, clock_us bigint, change bigint, policy bigint, behind bigint,
+                              stale_us bigint, shipped_seq bigint, lag_rows bigint, lag_us bigint, problem bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO callgate.node AS n VALUES (session_user, clock_timestamp(), clock_us, version, configuration, change, behind, shipped_seq,
-                                           lag_rows, lag_us, problem)
-    ON CONFLICT (name) DO UPDATE SET (beat_at, clock_us, version, configuration, change, behind, shipped_seq, lag_rows, lag_us, problem) =
-        (excluded.beat_at, excluded.clock_us, excluded.version, excluded.configuration, excluded.change, excluded.behind,
-         excluded.shipped_seq, excluded.lag_rows, excluded.lag_us, excluded.problem)
+    INSERT INTO callgate.node AS n VALUES (session_user, clock_timestamp(), clock_us, version, configuration, change, policy, behind, stale_us,
+                                           shipped_seq, lag_rows, lag_us, problem)
+    ON CONFLICT (name) DO UPDATE SET (beat_at, clock_us, version, configuration, change, policy, behind, stale_us, shipped_seq, lag_rows,
+                                      lag_us, problem) =
+        (excluded.beat_at, excluded.clock_us, excluded.version, excluded.configuration, excluded.change, excluded.policy, excluded.behind,
+         excluded.stale_us, excluded.shipped_seq, excluded.lag_rows, excluded.lag_us, excluded.problem)
 $$;
 REVOKE ALL ON FUNCTION callgate.beat FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.beat TO callgate_node;
@@ -895,14 +898,14 @@ GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate
 -- What each node last told of itself, and what is here of it: for `callgate fleet status`, of a node or a reader.
 
 CREATE FUNCTION callgate.fleet_status() RETURNS TABLE (name text, heard_us bigint, clock_off_us bigint, program bytea, configuration bytea,
-    change bigint, behind bigint, shipped_seq bigint, lag_rows bigint, lag_us bigint, problem bytea, checkpoint bigint, cosigned bigint,
-    cosigner text, is_forked boolean)
+    change bigint, policy bigint, behind bigint, stale_us bigint, shipped_seq bigint, lag_rows bigint, lag_us bigint, problem bytea,
+    checkpoint bigint, cosigned bigint, cosigner text, is_forked boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN QUERY
     SELECT n.name, (extract(epoch FROM clock_timestamp() - n.beat_at) * 1000000)::bigint,
-        n.clock_us - (extract(epoch FROM n.beat_at) * 1000000)::bigint, n.version, n.configuration, n.change, n.behind, n.shipped_seq,
-        n.lag_rows, n.lag_us, n.problem, coalesce((SELECT max(c.size) FROM callgate.checkpoint AS c WHERE c.node = n.name), 0),
+        n.clock_us - (extract(epoch FROM n.beat_at) * 1000000)::bigint, n.version, n.configuration, n.change, n.policy, n.behind,
+        n.stale_us, n.shipped_seq, n.lag_rows, n.lag_us, n.problem, coalesce((SELECT max(c.size) FROM callgate.checkpoint AS c WHERE c.node = n.name), 0),
         coalesce(s.size, 0), s.cosigner, callgate.is_forked(n.name)
     FROM callgate.node AS n
     LEFT JOIN LATERAL (SELECT g.size, g.cosigner FROM callgate.cosignature AS g WHERE g.node = n.name ORDER BY g.size DESC LIMIT 1) AS s ON true

@@ -471,9 +471,10 @@ const struct command commands[] = {
     {IS("fleet upgrade", cmd_fleet_upgrade, "bring the centre's schema to this version, before any node"),
      ABOUT("Brings the centre's schema to what this callgate needs. Nodes of the version before go on; newer ones ship\n"
            "nothing until then."), OPTIONS(ADMIN, JSON)},
-    {IS("fleet status", cmd_fleet_status, "every node: when it was heard, how far it is, what ails it"),
-     ABOUT("Asks the centre what each node of the roster last told of itself. Exit status 1: one is late, behind, forked or\n"
-           "has a problem; 3: the centre cannot be asked."),
+    {IS("fleet status", cmd_fleet_status, "every node: when it was heard, how far it is, what ails it"), .roles = ANYBODY,
+     ABOUT("Asks the centre what each node of the roster last told of itself. Over the gate's socket it is the gate's\n"
+           "courier that asks, and the last answer is told where the centre is away. Exit status 1: a node is late, behind,\n"
+           "forked or has a problem; 3: the centre cannot be asked."),
      OPTIONS(PATH("membership", membership, "FILE", "a node's or a reader's; by default the configuration's"), JSON, CONFIG)},
 
     {IS("backup", cmd_backup, "configuration, store, trail and keys in one folder"),

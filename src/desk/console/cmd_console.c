@@ -222,6 +222,22 @@ static int read_conf(const struct asked *asked, struct arena *arena)
     return conf_console(asked->file, arena, &console.read, &faults) == CODE_OK ? OPTIONS_GO : complain_faults(&faults);
 }
 
+/* Whether the gate is one of many. What is wrong with that is the gate's to say. */
+static bool has_fleet(const struct asked *asked)
+{
+    struct conf_fleet fleet = {.membership = NULL};
+    struct faults faults;
+    struct arena arena;
+    bool has;
+
+    faults_init(&faults);
+    if (access(conf_file_path(asked->file), F_OK) != 0)
+        return false;
+    has = conf_fleet(asked->file, &arena, &fleet, &faults) == CODE_OK && fleet.membership != NULL;
+    arena_fini(&arena);
+    return has;
+}
+
 int cmd_console(const struct asked *asked)
 {
     struct arena arena, socket_arena;
@@ -231,6 +247,7 @@ int cmd_console(const struct asked *asked)
     enum code code = sandbox_harden(&why);
 
     share_heap();
+    console.conf.has_fleet = has_fleet(asked);
     if (code == CODE_OK)
         code = secret_heap_open(&why);
     if (code != CODE_OK && status == OPTIONS_GO)

@@ -317,7 +317,7 @@ static const struct {
     PAGE("/calls/#/proof", page_call_proof), PAGE("/evidence/proof", page_tenant_proof),
     SHAPE("/now", shape_now), SHAPE("/policies", shape_policies), SHAPE("/policies/#", shape_policy),
     SHAPE("/policies/diff", shape_diff), SHAPE("/policies/replay", shape_replay), SHAPE("/tools", shape_tools),
-    SHAPE("/tool", shape_tool), SHAPE("/evidence", shape_evidence),
+    SHAPE("/tool", shape_tool), SHAPE("/evidence", shape_evidence), SHAPE("/fleet", shape_fleet),
     CHANGE("/policies/#", shape_policy), CHANGE("/tool", shape_tool),
 };
 

@@ -59,6 +59,10 @@ const struct shape shape_evidence = {
     .parts = {{"files", "audit files --json", true, NULL},
               {"verify", "audit verify --json --all --progress", true, "verify"}}};
 
+const struct shape shape_fleet = {
+    .page = "fleet", .title = "Fleet", .words = texts_fleet, .fields = "",
+    .parts = {{"fleet", "fleet status --json", false, NULL}}};
+
 /* ---- what is asked ---- */
 
 static bool is_among(struct span name, const char *fields)

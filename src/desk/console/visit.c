@@ -11,7 +11,6 @@
 #include "http/authority.h"
 #include "http/writer.h"
 #include "os/clock.h"
-#include "os/sock.h"
 #include "people/control.h"
 
 #include <poll.h>
@@ -204,10 +203,11 @@ void visit_go(struct visit *visit, const char *where)
 /* What each page says of who looks at it. */
 static void fill_view(struct visit *visit, const char *title)
 {
-    static const struct { const char *page, *command; } links[] = {
-        {"approvals", "approvals list"}, {"calls", "audit query"}, {"policies", "policy list"},
-        {"tools", "tools list"}, {"evidence", "audit files"}, {"activate", "policy activate"}, {"diff", "policy diff"},
-        {"replay", "policy replay"}, {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"},
+    const struct { const char *page, *command; } links[] = { /* what no command is called nobody may */
+        {"approvals", "approvals list"}, {"calls", "audit query"}, {"policies", "policy list"}, {"tools", "tools list"},
+        {"evidence", "audit files"}, {"activate", "policy activate"}, {"diff", "policy diff"}, {"replay", "policy replay"},
+        {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"},
+        {"fleet", visit->conf->has_fleet ? "fleet status" : ""},
     };
     struct doc *may = doc_add_object(visit->view, "may");
 

@@ -32,6 +32,7 @@ struct visit_conf {
     char cookie[32];         /* its name */
     char hosts[VISIT_HOSTS_MAX][272]; /* what Host may be */
     size_t host_count;
+    bool has_fleet;          /* there is a page of its nodes */
     unsigned places;   /* visits at once; 0: nobody else waits */
     struct span login; /* what who runs the console shows, with a NUL; at == NULL: the account */
     void (*answer)(struct visit *visit); /* a request whose Host, and of a change whose Origin and token, are good */

@@ -182,6 +182,7 @@ static enum code take_turn(struct courier *courier, struct why *why)
     if (down_state(courier->down, &down, NULL) == CODE_OK) {
         courier->state.change = down.change;
         courier->state.behind = down.behind;
+        courier->policy = down.policy;
         (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
     }
     courier_note_refused(courier, code, why);
@@ -324,6 +325,8 @@ static bool wait_for_more(struct courier *courier)
         left_us = LOOK_US;
     if (poll(ends, 2, left_us <= 0 ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
         return false;
+    if (courier->pg != NULL)
+        courier_tell_nodes(courier);
     if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
         courier->turn_us = 0;
     if (ends[0].revents == 0)

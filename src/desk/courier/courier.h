@@ -25,6 +25,8 @@
 #include "fleet/member.h"
 #include "pg/pg.h"
 
+#include <time.h>
+
 struct courier {
     const struct conf *conf;     /* as it was at the start */
     struct member *member;
@@ -33,6 +35,7 @@ struct courier {
     struct down *down;
     struct why refused;             /* what of the centre was refused last */
     int64_t refused_us;             /* and when that was noted; by the monotonic clock */
+    struct timespec nodes_asked; /* the mark that was seen last of those who ask how all nodes are */
     int64_t store_seen, asked_last; /* when the outbox was looked at, and its last number then */
     struct shipper *shipper;     /* NULL: it has not begun */
     struct evidence *evidence;
@@ -42,6 +45,7 @@ struct courier {
     struct pg *pg;               /* NULL: the centre is away */
     int64_t retry_us, pause_us;  /* when it is tried again, and after how long then; by the monotonic clock */
     struct fleet_state state;
+    int64_t policy;              /* the version that is active here; 0: none, or not known yet */
     struct fleet_state saved;    /* what the store has of it */
     int64_t saved_us;            /* when it was written last, by the monotonic clock */
     int64_t turn_us;             /* the next turn's beginning */
@@ -67,6 +71,9 @@ enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
 void courier_note_refused(struct courier *courier, enum code code, const struct why *why);
 /* Whether somebody has put into the outbox since it was asked last. */
 bool courier_is_asked(struct courier *courier);
+
+/* Puts beside the store how all nodes are, where somebody has asked since. The centre must be there. */
+void courier_tell_nodes(struct courier *courier);
 
 /* Tells the centre that this node lives, and what it has. CODE_IO: it is away. */
 enum code courier_beat(struct courier *courier, struct why *why) MUST_USE;

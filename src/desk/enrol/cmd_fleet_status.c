@@ -4,6 +4,8 @@
 #include "cli/commands.h"
 #include "cli/told.h"
 #include "enrol/enrol.h"
+#include "enrol/nodes_copy.h"
+#include "query/fleet_nodes.h"
 
 #include "base/mem.h"
 #include "json/doc.h"
@@ -12,15 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEARD_MOST_US INT64_C(10000000) /* who was heard within it counts as connected */
-#define CLOCK_MOST_US INT64_C(2000000)
-
 struct asking {
     struct member *member;
     struct pg *pg;
     struct roster *roster;
-    struct pg_rows *rows;
-    bool is_bad;
 };
 
 /* ---- asking ---- */
@@ -72,7 +69,7 @@ static enum code ask_roster(struct asking *asking, struct why *why)
     return code;
 }
 
-static enum code ask_all(const struct asked *asked, struct asking *asking, struct why *why)
+static enum code ask_all(const struct asked *asked, struct asking *asking, struct doc **out, struct why *why)
 {
     struct arena arena;
     const char *path = NULL, *database = NULL;
@@ -88,118 +85,66 @@ static enum code ask_all(const struct asked *asked, struct asking *asking, struc
     if (code == CODE_OK)
         code = ask_roster(asking, why);
     if (code == CODE_OK)
-        code = pg_ask(asking->pg, "SELECT * FROM callgate.fleet_status()", NULL, 0, &asking->rows, why);
+        code = fleet_nodes_ask(asking->pg, asking->roster, out, why);
     return code;
 }
 
 /* ---- telling ---- */
 
-enum { NAME, HEARD, CLOCK, PROGRAM, CONFIGURATION, CHANGE, BEHIND, SHIPPED, LAG_ROWS, LAG, PROBLEM, CHECKPOINT, COSIGNED,
-      COSIGNER,
-       FORKED };
-
-static size_t row_of(const struct asking *asking, const char *name)
+/* What a guest is told: nothing for which somebody connects. */
+static enum code ask_copy(const struct asked *asked, struct doc **out, struct why *why)
 {
-    size_t row = 0;
+    struct conf_fleet fleet = {.membership = NULL};
+    struct faults faults;
+    struct arena arena;
+    char *store = NULL;
+    enum code code;
 
-    while (row < pg_rows_count(asking->rows) && !span_is(pg_rows_bytes(asking->rows, row, NAME), name))
-        row++;
-    return row;
+    faults_init(&faults);
+    arena_init(&arena, (size_t)1 << 20);
+    code = conf_fleet(asked->file, &arena, &fleet, &faults);
+    if (code == CODE_OK)
+        code = conf_store_path(asked->file, &store, &faults);
+    if (code != CODE_OK)
+        code = why_of_faults(why, code, &faults);
+    else if (fleet.membership == NULL)
+        code = why_set(why, CODE_INVALID, "the configuration has no `fleet:`: this gate is by itself");
+    else
+        code = nodes_copy_ask(store, out, why);
+    mem_free(store);
+    arena_fini(&arena);
+    return code;
 }
 
-static int64_t most(const struct asking *asking, int column)
+static bool is_good(const struct doc *doc)
 {
-    int64_t found = 0;
+    struct told told;
+    bool is = told_read(&told, doc) == CODE_OK && span_is(told_text(told.root, "good"), "true");
 
-    for (size_t row = 0; row < pg_rows_count(asking->rows); row++)
-        if (pg_rows_int(asking->rows, row, (size_t)column) > found)
-            found = pg_rows_int(asking->rows, row, (size_t)column);
-    return found;
-}
-
-static const char *state_of(const struct asking *asking, size_t row)
-{
-    const struct pg_rows *rows = asking->rows;
-
-    if (row >= pg_rows_count(rows))
-        return "never heard";
-    if (pg_rows_int(rows, row, FORKED) != 0)
-        return "forked";
-    if (pg_rows_int(rows, row, HEARD) > HEARD_MOST_US)
-        return "away";
-    return pg_rows_int(rows, row, BEHIND) != 0 || pg_rows_int(rows, row, CHANGE) < most(asking, CHANGE) ? "behind" : "live";
-}
-
-/* Microseconds as seconds with one digit; what nobody knows is null. */
-static void put_seconds(struct doc *doc, const char *key, int64_t us)
-{
-    char text[32];
-
-    (void)snprintf(text, sizeof text, "%s%" PRId64 ".%" PRId64, us < 0 ? "-" : "", (us < 0 ? -us : us) / 1000000,
-                   (us < 0 ? -us : us) / 100000 % 10);
-    doc_json(doc, key, span_text(text));
-}
-
-static void tell_node(struct asking *asking, struct doc *list, const char *name)
-{
-    const struct pg_rows *rows = asking->rows;
-    size_t row = row_of(asking, name);
-    const char *state = state_of(asking, row);
-    struct doc *doc = doc_add_object(list, NULL);
-    int64_t clock_us = pg_rows_int(rows, row, CLOCK);
-
-    doc_text(doc, "node", span_text(name));
-    doc_text(doc, "state", span_text(state));
-    if (strcmp(state, "live") != 0 || pg_rows_bytes(rows, row, PROBLEM).len > 0)
-        asking->is_bad = true;
-    if (row >= pg_rows_count(rows))
-        return;
-    put_seconds(doc, "heard_s", pg_rows_int(rows, row, HEARD));
-    put_seconds(doc, "clock_off_s", clock_us);
-    doc_bool(doc, "clock_is_off", clock_us > CLOCK_MOST_US || clock_us < -CLOCK_MOST_US);
-    doc_text(doc, "program", pg_rows_bytes(rows, row, PROGRAM));
-    doc_text(doc, "configuration", pg_rows_bytes(rows, row, CONFIGURATION));
-    doc_int(doc, "change", pg_rows_int(rows, row, CHANGE));
-    print_number(doc, "behind", pg_rows_int(rows, row, BEHIND));
-    doc_int(doc, "shipped", pg_rows_int(rows, row, SHIPPED));
-    doc_int(doc, "lag_rows", pg_rows_int(rows, row, LAG_ROWS));
-    put_seconds(doc, "lag_s", pg_rows_int(rows, row, LAG));
-    print_number(doc, "checkpoint", pg_rows_int(rows, row, CHECKPOINT));
-    print_number(doc, "cosigned", pg_rows_int(rows, row, COSIGNED));
-    doc_text_or_null(doc, "cosigner", pg_rows_bytes(rows, row, COSIGNER));
-    doc_text(doc, "problem", pg_rows_bytes(rows, row, PROBLEM));
-}
-
-static int tell(const struct asked *asked, struct asking *asking)
-{
-    struct doc *doc = doc_object(), *list;
-
-    doc_text(doc, "fleet", span_text(asking->member->fleet));
-    doc_int(doc, "roster", asking->roster->number);
-    doc_int(doc, "change", most(asking, CHANGE));
-    list = doc_add_array(doc, "nodes");
-    for (size_t i = 0; i < asking->roster->count; i++)
-        if (asking->roster->nodes[i].until == 0)
-            tell_node(asking, list, asking->roster->nodes[i].name);
-    (void)told_answer(&doc, asked->json,
-                      "fleet {fleet}, roster {roster}, change {change}\n"
-                      "{*nodes}{node}: {state}[, heard {heard_s} s ago], change {change}[, cannot take version {behind}]"
-                      "[, {lag_rows} rows behind at the centre, the oldest of {lag_s} s]"
-                      "[, checkpoint {checkpoint}][, cosigned {cosigned} by {cosigner}]"
-                      "[{?clock_is_off}, its clock is off by {clock_off_s} s][\n  {problem}]\n{/}");
-    return asking->is_bad ? STATUS_NEGATIVE : STATUS_DONE;
+    told_end(&told);
+    return is;
 }
 
 int cmd_fleet_status(const struct asked *asked)
 {
     struct asking asking = {.member = NULL};
+    struct doc *doc = NULL;
     struct why why = {0};
-    enum code code = ask_all(asked, &asking, &why);
-    int status = code == CODE_OK ? tell(asked, &asking) : complain_why(code, &why);
+    enum code code = command_is_guests() ? ask_copy(asked, &doc, &why) : ask_all(asked, &asking, &doc, &why);
+    bool is_well = code == CODE_OK && is_good(doc);
+    int status;
 
-    pg_rows_free(&asking.rows);
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    else
+        status = told_answer(&doc, asked->json,
+                             "fleet {fleet}, roster {roster}, change {change}\n[{problem}\n]"
+                             "{*nodes}{node}: {state}[, heard {heard_s} s ago][, change {change}][, policy version {policy}]"
+                             "[, {lag_rows} rows behind at the centre, the oldest of {lag_s} s]"
+                             "[, checkpoint {checkpoint}][, cosigned {cosigned} by {cosigner}]"
+                             "[{?clock_is_off}, its clock is off by {clock_off_s} s][\n  {problem}]\n{/}");
     pg_close(&asking.pg);
     roster_free(&asking.roster);
     member_free(&asking.member);
-    return status;
+    return status == STATUS_DONE && !is_well ? STATUS_NEGATIVE : status;
 }

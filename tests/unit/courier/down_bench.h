@@ -172,7 +172,7 @@ static void beat(struct node *node)
     struct why why = {0};
 
     assert_int_equal(down_state(node->down, &state, &why), CODE_OK);
-    if (pg_ask(node->pg, "SELECT callgate.beat('v', 'c', 1, $1, $2, 0, 0, 0, '')",
+    if (pg_ask(node->pg, "SELECT callgate.beat('v', 'c', 1, $1, 0, $2, 60000000, 0, 0, 0, '')",
                PG_VALUES(pg_of_int(state.change), pg_of_int(state.behind)), NULL, &why) != CODE_OK)
         fail_msg("%s", why.text);
 }
