@@ -37,13 +37,16 @@ void call_fini(struct call *call)
 
 void call_aim(struct question *question, struct span target)
 {
-    if (span_is(question->method, "tools/call"))
+    const struct mcp_method *method = mcp_method_find(question->method, NULL);
+    enum mcp_about about = method == NULL ? MCP_ABOUT_RESOURCE : method->about; /* a route's own methods name URIs */
+
+    if (about == MCP_ABOUT_TOOL)
         question->tool = target;
     else if (span_is(question->method, "tools/list"))
         question->shown = target;
-    else if (span_is(question->method, "prompts/get"))
+    else if (about == MCP_ABOUT_PROMPT)
         question->prompt = target;
-    else if (span_starts_with(question->method, SPAN_LIT("resources/")))
+    else if (about == MCP_ABOUT_RESOURCE)
         question->resource = target;
 }
 

@@ -79,8 +79,10 @@ static void write_mirrors(struct branch *branch, struct buf *out)
     struct join *join = branch->join;
     const struct http_head *head = &join->asks.head;
     const struct json_node *params = json_member(join__read(join, buf_peek(&branch->request)), SPAN_LIT("params"));
-    struct span name = json_member_text(params, span_starts_with(join->method, SPAN_LIT("resources/")) ? "uri"
-                                                : span_starts_with(join->method, SPAN_LIT("tasks/"))   ? "taskId" : "name");
+    const struct mcp_method *method = mcp_method_find(join->method, NULL);
+    const struct json_node *named = json_member(params, method != NULL && method->thing.len > 0 ? method->thing
+                                                                                                : SPAN_LIT("name"));
+    struct span name = named != NULL && named->type == JSON_STRING ? named->text : SPAN_NONE;
 
     http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION));
     http_write_line(out, SPAN_LIT("Mcp-Method: "), join->method);

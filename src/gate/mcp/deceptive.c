@@ -11,10 +11,13 @@ static bool is_among(struct span text, const char *const *words)
     return false;
 }
 
-static enum mcp_treatment by_request(const struct mcp_deceptive *deceptive, struct span method)
+static enum mcp_treatment by_request(const struct mcp_reply_rules *rules)
 {
-    if (span_is(method, "tools/list") || span_is(method, "prompts/list") || span_is(method, "resources/list") ||
-        span_is(method, "resources/templates/list"))
+    const struct mcp_deceptive *deceptive = &rules->deceptive;
+    const struct mcp_method *of = mcp_method_find(rules->request_method, rules->own);
+    struct span method = rules->request_method;
+
+    if (of != NULL && of->lists != MCP_LISTS_NOTHING)
         return deceptive->definitions;
     if (span_is(method, "initialize") || span_is(method, "server/discover"))
         return deceptive->instructions;
@@ -39,7 +42,7 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
 {
     switch (member) {
     case MEMBER_RESULT:
-        return rules->request_method.len > 0 ? by_request(&rules->deceptive, rules->request_method)
+        return rules->request_method.len > 0 ? by_request(rules)
                                              : by_member(&rules->deceptive, key);
     case MEMBER_ERROR:
         return rules->deceptive.results;
@@ -56,7 +59,7 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
 
 bool mcp__passes_all(const struct mcp_reply_rules *rules)
 {
-    return rules->request_method.len > 0 && by_request(&rules->deceptive, rules->request_method) == MCP_PASS &&
+    return rules->request_method.len > 0 && by_request(rules) == MCP_PASS &&
            rules->deceptive.results == MCP_PASS && rules->deceptive.messages == MCP_PASS;
 }
 

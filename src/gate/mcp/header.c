@@ -28,10 +28,8 @@ static bool unwrap(struct span value, struct buf *decoded, struct span *text)
 /* The value that Mcp-Name says again; NULL: this message has none. */
 static const struct json_node *named(const struct mcp_message *message)
 {
-    const char *mirrored = span_starts_with(message->method, SPAN_LIT("resources/")) ? "uri"
-                           : span_starts_with(message->method, SPAN_LIT("tasks/"))   ? "taskId"
-                                                                                     : "name";
-    const struct json_node *node = json_member(message->params, span_text(mirrored));
+    const struct json_node *node =
+        json_member(message->params, message->of != NULL && message->of->thing.len > 0 ? message->of->thing : SPAN_LIT("name"));
 
     return node != NULL && node->type == JSON_STRING ? node : NULL;
 }
@@ -52,13 +50,7 @@ static bool name_agrees(const struct mcp_message *message, struct span value)
 /* Whether a modern request must have Mcp-Name. A name that is no string is refused elsewhere. */
 static bool needs_name(const struct mcp_message *message)
 {
-    static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update",
-                                          "tasks/cancel"};
-
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (span_is(message->method, methods[i]))
-            return named(message) != NULL;
-    return false;
+    return !span_is_empty(mcp_method_mirrored(message->method)) && named(message) != NULL;
 }
 
 const char *mcp__headers_differ(const struct mcp_message *message, const struct mcp_read_rules *rules)

@@ -134,8 +134,9 @@ static enum reason read_params(struct mcp_message *message, const struct mcp_rea
         message->params = NULL;
         return REASON_PARAMS_INVALID;
     }
+    message->of = mcp_method_find(message->method, rules->own);
     for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
-        if (is_misspelled(node->key))
+        if (is_misspelled(node->key) || (message->of != NULL && json_key_is_misspelled(node->key, message->of->thing)))
             return REASON_PARAMS_INVALID;
     message->meta = json_member(message->params, SPAN_LIT("_meta"));
     if (message->meta != NULL && message->meta->type != JSON_OBJECT) {
@@ -311,9 +312,9 @@ const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *
 }
 
 /* A member of params that must be a string with something in it. */
-static bool take_text(const struct mcp_message *message, const char *name, struct span *text)
+static bool take_text(const struct mcp_message *message, struct span name, struct span *text)
 {
-    const struct json_node *node = json_member(message->params, span_text(name));
+    const struct json_node *node = json_member(message->params, name);
 
     if (node == NULL || node->type != JSON_STRING || node->text.len == 0)
         return false;
@@ -337,7 +338,7 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     const struct json_node *version;
 
     if (span_is(message->method, "tools/call")) {
-        (void)take_text(message, "name", &message->tool);
+        (void)take_text(message, SPAN_LIT("name"), &message->tool);
         message->detail = mcp__tool_name_fault(message->tool, rules);
         if (message->detail != NULL) {
             message->tool = SPAN_NONE;
@@ -347,13 +348,12 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
         return read_arguments(message);
     }
     if (span_is(message->method, "prompts/get")) {
-        if (!take_text(message, "name", &message->target))
+        if (!take_text(message, SPAN_LIT("name"), &message->target))
             return REASON_PARAMS_INVALID;
         return read_arguments(message);
     }
-    if (span_is(message->method, "resources/read") || span_is(message->method, "resources/subscribe") ||
-        span_is(message->method, "resources/unsubscribe"))
-        return take_text(message, "uri", &message->target) ? REASON_PERMITTED : REASON_PARAMS_INVALID;
+    if (message->of != NULL && message->of->about == MCP_ABOUT_RESOURCE)
+        return take_text(message, message->of->thing, &message->target) ? REASON_PERMITTED : REASON_PARAMS_INVALID;
     if (span_is(message->method, "subscriptions/listen"))
         return mcp__read_listen(message, arena);
     if (span_is(message->method, "initialize")) {

@@ -42,6 +42,7 @@ struct mcp_message {
     struct span tool;               /* tools/call: params.name */
     struct span target;             /* what the audit's column `tool` names: the tool, prompts/get's name, the
                                      * resource's URI; or empty */
+    const struct mcp_method *of;    /* the table's line of the method; NULL: no table names it */
     const struct mcp_item *items;   /* subscriptions/listen: what it asks for by name; each is judged, too */
     uint32_t item_count;
     bool is_error;                  /* a response with `error` */
@@ -84,6 +85,7 @@ struct mcp_read_rules {
     const struct mcp_binding *binding; /* whose requestState is taken; NULL: nobody's */
     const struct span *params; /* `params:` of the route: members that may stand in params beside those of the specification */
     size_t param_count;
+    const struct mcp_methods *own; /* methods that the route declares; NULL: none */
 };
 
 /* Reads a body: strict JSON, canonical bytes appended to `canonical` (empty before), the envelope's rules.

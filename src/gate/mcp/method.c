@@ -5,8 +5,9 @@ const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "
 
 enum kind { KIND_REQUEST, KIND_NOTIFICATION, KIND_PSEUDO };
 
+/* A line of the table. */
 struct method {
-    struct span name;
+    struct mcp_method of;
     enum kind kind;
     bool from_agent;
     bool from_server;
@@ -14,33 +15,42 @@ struct method {
     const char *modern;  /* likewise since then; NULL: those revisions do not have it, or no agent says it */
 };
 
+#define TEXT(literal) {"" literal, sizeof(literal) - 1}
+#define NOTHING TEXT("")
 #define AGENT true, false
 #define SERVER false, true
 #define BOTH true, true
-#define ROW(name, kind, who, members, modern) {{"" name, sizeof(name) - 1}, KIND_##kind, who, members, modern}
+#define ROW(name, kind, who, members, modern) {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_NOTHING, NOTHING, NOTHING}, \
+                                               KIND_##kind, who, members, modern}
+/* A request about what `thing` in its params names. */
+#define ABOUT(name, thing, what, who, members, modern) \
+    {{TEXT(name), TEXT(thing), MCP_ABOUT_##what, MCP_LISTS_NOTHING, NOTHING, NOTHING}, KIND_REQUEST, who, members, modern}
+/* A request of an agent whose answer lists what there is: result.LIST, whose elements are known by KEY. */
+#define LIST(name, list, key, what) \
+    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_##what, TEXT(list), TEXT(key)}, KIND_REQUEST, AGENT, " cursor", " cursor"}
 #define INPUT " inputResponses requestState"
 
 static const struct method methods[] = {
     ROW("initialize", REQUEST, AGENT, " protocolVersion capabilities clientInfo", NULL),
     ROW("ping", REQUEST, BOTH, "", NULL),
     ROW("server/discover", REQUEST, AGENT, "", ""),
-    ROW("tools/list", REQUEST, AGENT, " cursor", " cursor"),
-    ROW("tools/call", REQUEST, AGENT, " name arguments task", " name arguments task" INPUT),
-    ROW("resources/list", REQUEST, AGENT, " cursor", " cursor"),
-    ROW("resources/templates/list", REQUEST, AGENT, " cursor", " cursor"),
-    ROW("resources/read", REQUEST, AGENT, " uri", " uri" INPUT),
-    ROW("resources/subscribe", REQUEST, AGENT, " uri", NULL),
-    ROW("resources/unsubscribe", REQUEST, AGENT, " uri", NULL),
+    LIST("tools/list", "tools", "name", TOOLS),
+    ABOUT("tools/call", "name", TOOL, AGENT, " name arguments task", " name arguments task" INPUT),
+    LIST("resources/list", "resources", "uri", RESOURCES),
+    LIST("resources/templates/list", "resourceTemplates", "uriTemplate", TEMPLATES),
+    ABOUT("resources/read", "uri", RESOURCE, AGENT, " uri", " uri" INPUT),
+    ABOUT("resources/subscribe", "uri", RESOURCE, AGENT, " uri", NULL),
+    ABOUT("resources/unsubscribe", "uri", RESOURCE, AGENT, " uri", NULL),
     ROW("subscriptions/listen", REQUEST, AGENT, NULL, " notifications"),
-    ROW("prompts/list", REQUEST, AGENT, " cursor", " cursor"),
-    ROW("prompts/get", REQUEST, AGENT, " name arguments", " name arguments" INPUT),
+    LIST("prompts/list", "prompts", "name", PROMPTS),
+    ABOUT("prompts/get", "name", PROMPT, AGENT, " name arguments", " name arguments" INPUT),
     ROW("completion/complete", REQUEST, AGENT, " ref argument context", " ref argument context"),
     ROW("logging/setLevel", REQUEST, AGENT, " level", NULL),
-    ROW("tasks/get", REQUEST, BOTH, " taskId", " taskId"),
-    ROW("tasks/result", REQUEST, BOTH, " taskId", NULL),
+    ABOUT("tasks/get", "taskId", TASK, BOTH, " taskId", " taskId"),
+    ABOUT("tasks/result", "taskId", TASK, BOTH, " taskId", NULL),
     ROW("tasks/list", REQUEST, BOTH, " cursor", NULL),
-    ROW("tasks/cancel", REQUEST, BOTH, " taskId", " taskId"),
-    ROW("tasks/update", REQUEST, AGENT, NULL, " taskId inputResponses"),
+    ABOUT("tasks/cancel", "taskId", TASK, BOTH, " taskId", " taskId"),
+    ABOUT("tasks/update", "taskId", TASK, AGENT, NULL, " taskId inputResponses"),
     ROW("sampling/createMessage", REQUEST, SERVER, NULL, NULL),
     ROW("elicitation/create", REQUEST, SERVER, NULL, NULL),
     ROW("roots/list", REQUEST, SERVER, NULL, NULL),
@@ -69,14 +79,46 @@ static const struct method methods[] = {
 static const struct method *find_method(struct span name)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (span_equals(methods[i].name, name))
+        if (span_equals(methods[i].of.name, name))
             return &methods[i];
     return NULL;
 }
 
 const char *mcp_method_at(size_t at)
 {
-    return at < sizeof methods / sizeof methods[0] ? methods[at].name.at : NULL;
+    return at < sizeof methods / sizeof methods[0] ? methods[at].of.name.at : NULL;
+}
+
+const struct mcp_method *mcp_method_find(struct span name, const struct mcp_methods *own)
+{
+    const struct method *method = find_method(name);
+
+    for (size_t i = 0; method == NULL && own != NULL && i < own->count; i++)
+        if (span_equals(own->of[i].name, name))
+            return &own->of[i];
+    return method != NULL ? &method->of : NULL;
+}
+
+struct span mcp_method_mirrored(struct span name)
+{
+    static const char *const methods_with[] = {"tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update",
+                                               "tasks/cancel"};
+
+    for (size_t i = 0; i < sizeof methods_with / sizeof methods_with[0]; i++)
+        if (span_is(name, methods_with[i]))
+            return find_method(name)->of.thing;
+    return SPAN_NONE;
+}
+
+const struct mcp_method *mcp_method_lists(size_t at, const struct mcp_methods *own)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (methods[i].of.lists != MCP_LISTS_NOTHING && at-- == 0)
+            return &methods[i].of;
+    for (size_t i = 0; own != NULL && i < own->count; i++)
+        if (own->of[i].lists != MCP_LISTS_NOTHING && at-- == 0)
+            return &own->of[i];
+    return NULL;
 }
 
 bool mcp_method_may_come(struct span name, bool from_server)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names: which side says which method, what needs an id, the pseudo-methods, the revisions.
+/* Names: which side says which method, what it is about, what its answer lists, what needs an id; the pseudo-methods, the
+ * revisions.
  *
  * Threads: any; constant tables.
  * Owns: nothing.
@@ -9,6 +10,37 @@
 #define MCP_METHOD_H
 
 #include "base/span.h"
+
+/* What a message is about. */
+enum mcp_about { MCP_ABOUT_NOTHING = 0, MCP_ABOUT_TOOL, MCP_ABOUT_PROMPT, MCP_ABOUT_RESOURCE, MCP_ABOUT_TASK };
+
+/* What an answer lists. */
+enum mcp_lists { MCP_LISTS_NOTHING = 0, MCP_LISTS_TOOLS, MCP_LISTS_PROMPTS, MCP_LISTS_RESOURCES, MCP_LISTS_TEMPLATES };
+
+/* What a method's messages name: the line of a table, of ours or of a route. */
+struct mcp_method {
+    struct span name;
+    struct span thing;  /* the member of params, a string, that says what the message is about; empty: none does */
+    enum mcp_about about;
+    enum mcp_lists lists;
+    struct span list;   /* the member of the result that is the list; empty: there is none */
+    struct span key;    /* the member of an element by which a policy knows it */
+};
+
+/* Methods that a route declares beside ours: all that they name are URIs of resources. */
+struct mcp_methods {
+    const struct mcp_method *of;
+    size_t count;
+};
+
+/* Ours first, so that no route can say anything else of it. Takes: own: or NULL. Returns: NULL: no table names the method. */
+const struct mcp_method *mcp_method_find(struct span name, const struct mcp_methods *own);
+
+/* The member of params that Mcp-Name must say again in a request of 2026-07-28; empty: the method needs none. */
+struct span mcp_method_mirrored(struct span name);
+
+/* The methods whose answers are lists, one after the other; NULL: there are no more. */
+const struct mcp_method *mcp_method_lists(size_t at, const struct mcp_methods *own);
 
 /* The names, one after the other, pseudo-methods too; NULL: there are no more. */
 const char *mcp_method_at(size_t at);

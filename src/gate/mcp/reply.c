@@ -8,38 +8,27 @@
 #include "mcp/reply_priv.h"
 #include "unicode/unicode.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
-#define LISTS 4
 
 #define VALUES_MAX 200000 /* values in a judged message; one of fewer than UNJUDGED_BYTES has fewer */
 #define UNJUDGED_BYTES 65536
 
-/* A list that says what there is, and which request makes use of what it names. */
-struct listing {
-    struct span method; /* the request whose answer it is */
-    struct span member; /* the member of its result */
-    struct span key;    /* the member of an element by which a policy knows it */
+#define WRONG_BYTES 320
+
+/* Which request makes use of what a list names, and how many elements there may be, since each costs a question to the
+ * policy. */
+static const struct {
     struct span use;
-    uint32_t most;      /* elements in one list, since each costs a question to the policy */
-    const char *too_many, *not_array, *not_object, *nameless, *misspelled, *misspelled_key, *absent;
+    uint32_t most;
+} listings[] = {
+    [MCP_LISTS_TOOLS] = {{"tools/call", 10}, 4096},
+    [MCP_LISTS_PROMPTS] = {{"prompts/get", 11}, 16384},
+    [MCP_LISTS_RESOURCES] = {{"resources/read", 14}, 16384},
+    [MCP_LISTS_TEMPLATES] = {{"resources/read", 14}, 4096},
 };
-
-#define LISTING(method, member, key, use, most) \
-    {{"" method, sizeof(method) - 1}, {"" member, sizeof(member) - 1}, {"" key, sizeof(key) - 1}, {"" use, sizeof(use) - 1}, \
-     most, "more than " #most " elements in result." member, "result." member " is not an array", \
-     "an element of result." member " is not an object", "an element of result." member " has no " key, \
-     "result." member " is spelled in another way", "an element of result." member " spells " key " in another way", \
-     "the answer to " method " has no result." member}
-
-static const struct listing listings[LISTS] = {
-    LISTING("tools/list", "tools", "name", "tools/call", 4096),
-    LISTING("prompts/list", "prompts", "name", "prompts/get", 16384),
-    LISTING("resources/list", "resources", "uri", "resources/read", 16384),
-    LISTING("resources/templates/list", "resourceTemplates", "uriTemplate", "resources/read", 4096),
-};
-
-#define LISTING_OF_TOOLS (&listings[0])
-#define LISTING_OF_TEMPLATES (&listings[3])
 
 struct walk {
     const struct mcp_reply_rules *rules;
@@ -47,7 +36,7 @@ struct walk {
     struct arena *arena;
     struct json_edits edits;
     enum reason reason;
-    const char *detail;      /* static: what was refused, for the log */
+    const char *detail;      /* what was refused, for the log; static, or in the arena */
     unsigned members;
     enum mcp__member member; /* the envelope's member that the walk is in */
     size_t id_begin, id_end;
@@ -56,8 +45,8 @@ struct walk {
     size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
     struct mcp__modern modern;
-    const struct listing *asked; /* the list that was asked for; NULL: none, or the request is not known here */
-    const struct listing *list;  /* that the walk is in, or NULL */
+    const struct mcp_method *asked; /* the list that was asked for; NULL: none, or the request is not known here */
+    const struct mcp_method *list;  /* that the walk is in, or NULL */
     struct span name;        /* of the list's element that the walk is in, in the arena */
     bool has_error_code;
     bool has_list;           /* the one that was asked for */
@@ -88,6 +77,21 @@ static enum code refuse(struct walk *walk, enum reason reason, const char *detai
 static enum code refuse_json(struct walk *walk, const char *detail)
 {
     return refuse(walk, REASON_UPSTREAM_JSON, detail);
+}
+
+/* Says what is wrong with a list, by its name. */
+static enum code PRINTF_LIKE(2, 3) refuse_list(struct walk *walk, const char *format, ...)
+{
+    char text[WRONG_BYTES];
+    const char *kept;
+    va_list values;
+    int len;
+
+    va_start(values, format);
+    len = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    kept = len > 0 ? arena_dup(walk->arena, text, strlen(text)) : NULL;
+    return refuse_json(walk, kept != NULL ? kept : "a list is not what it should be");
 }
 
 static enum code on_error_null(struct walk *walk, const struct json_event *event)
@@ -154,23 +158,32 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     return refuse_json(walk, "an unknown member");
 }
 
-/* A member of `result` that may be a list: the one that was asked for, or any of them. */
+/* A member of `result` that may be the list that the method's answers have. */
+static enum code on_list_of(struct walk *walk, const struct mcp_method *method, const struct json_event *event)
+{
+    if (json_key_is_misspelled(event->key, method->list))
+        return refuse_list(walk, "result.%.*s is spelled in another way", SPAN_ARG(method->list));
+    if (!span_equals(event->key, method->list))
+        return CODE_OK;
+    if (event->type != JSON_ARRAY)
+        return refuse_list(walk, "result.%.*s is not an array", SPAN_ARG(method->list));
+    walk->list = event->kind == JSON_EVENT_BEGIN ? method : NULL;
+    walk->has_list = true;
+    walk->elements = 0;
+    return CODE_OK;
+}
+
+/* The one that was asked for, or any of them. */
 static enum code on_list(struct walk *walk, const struct json_event *event)
 {
-    for (const struct listing *list = listings; list < listings + LISTS; list++) {
-        if (walk->asked != NULL && list != walk->asked)
-            continue;
-        if (json_key_is_misspelled(event->key, list->member))
-            return refuse_json(walk, list->misspelled);
-        if (!span_equals(event->key, list->member))
-            continue;
-        if (event->type != JSON_ARRAY)
-            return refuse_json(walk, list->not_array);
-        walk->list = event->kind == JSON_EVENT_BEGIN ? list : NULL;
-        walk->has_list = true;
-        walk->elements = 0;
-    }
-    return CODE_OK;
+    const struct mcp_method *method;
+    enum code code = CODE_OK;
+
+    if (walk->asked != NULL)
+        return on_list_of(walk, walk->asked, event);
+    for (size_t i = 0; code == CODE_OK && (method = mcp_method_lists(i, walk->rules->own)) != NULL; i++)
+        code = on_list_of(walk, method, event);
+    return code;
 }
 
 /* A member of `result` or `error`. */
@@ -233,7 +246,7 @@ static void on_annotations(struct walk *walk, const struct json_event *event)
 static bool is_kept(const struct walk *walk, struct span definition)
 {
     const struct mcp_reply_rules *rules = walk->rules;
-    bool is_tool = walk->list == LISTING_OF_TOOLS, is_long = walk->name.len > MCP__NAME_MAX;
+    bool is_tool = walk->list->lists == MCP_LISTS_TOOLS, is_long = walk->name.len > MCP__NAME_MAX;
     const struct mcp_tool tool = {walk->name, walk->hints, definition, walk->elements == 1};
 
     if (is_tool && !is_long && rules->learn != NULL && !rules->learn(rules->keep_context, &tool))
@@ -241,7 +254,7 @@ static bool is_kept(const struct walk *walk, struct span definition)
     if (rules->keep == NULL)
         return true;
     return !(is_tool && is_long) &&
-           rules->keep(rules->keep_context, walk->list->use, walk->name, walk->list == LISTING_OF_TEMPLATES);
+           rules->keep(rules->keep_context, listings[walk->list->lists].use, walk->name, walk->list->lists == MCP_LISTS_TEMPLATES);
 }
 
 static enum code begin_element(struct walk *walk, const struct json_event *event)
@@ -250,9 +263,10 @@ static enum code begin_element(struct walk *walk, const struct json_event *event
     walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
     walk->in_annotations = walk->is_deceptive = false;
     walk->stripped = walk->reply->stripped;
-    if (++walk->elements > walk->list->most && !walk->rules->is_ours)
-        return refuse_json(walk, walk->list->too_many);
-    return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, walk->list->not_object);
+    if (++walk->elements > listings[walk->list->lists].most && !walk->rules->is_ours)
+        return refuse_list(walk, "too many elements in result.%.*s", SPAN_ARG(walk->list->list));
+    return event->type == JSON_OBJECT
+               ? CODE_OK : refuse_list(walk, "an element of result.%.*s is not an object", SPAN_ARG(walk->list->list));
 }
 
 /* Anything inside a list: depth 3 are its elements, depth 4 their members. */
@@ -261,16 +275,17 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
     if (event->depth == 3 && event->kind != JSON_EVENT_END)
         return begin_element(walk, event);
     if (event->depth > 3) {
-        if (walk->list == LISTING_OF_TOOLS)
+        if (walk->list->lists == MCP_LISTS_TOOLS)
             on_annotations(walk, event);
         if (event->depth == 4 && json_key_is_misspelled(event->key, walk->list->key))
-            return refuse_json(walk, walk->list->misspelled_key);
+            return refuse_list(walk, "an element of result.%.*s spells %.*s in another way", SPAN_ARG(walk->list->list),
+                               SPAN_ARG(walk->list->key));
         if (event->depth == 4 && event->type == JSON_STRING && span_equals(event->key, walk->list->key))
             return arena_keep(walk->arena, event->text, &walk->name);
         return CODE_OK;
     }
     if (walk->name.len == 0)
-        return refuse_json(walk, walk->list->nameless);
+        return refuse_list(walk, "an element of result.%.*s has no %.*s", SPAN_ARG(walk->list->list), SPAN_ARG(walk->list->key));
     if (!is_kept(walk, event->raw)) {
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;
@@ -278,7 +293,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
     }
     if (!walk->is_deceptive)
         return CODE_OK;
-    return walk->list == LISTING_OF_TOOLS
+    return walk->list->lists == MCP_LISTS_TOOLS
                ? refuse(walk, REASON_UPSTREAM_DEFINITION, "a tool's definition holds invisible or direction characters")
                : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "an element of a list holds invisible or direction characters");
 }
@@ -363,9 +378,11 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     walk->detail = "a request or a result without an id";
     if (!reply->is_error && reply->kind != MCP_NOTIFICATION && (id.len == 0 || span_is(id, "null")))
         return REASON_UPSTREAM_JSON;
-    walk->detail = walk->asked != NULL ? walk->asked->absent : "";
-    if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list)
+    if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list) {
+        (void)refuse_list(walk, "the answer to %.*s has no result.%.*s", SPAN_ARG(walk->asked->name),
+                          SPAN_ARG(walk->asked->list));
         return REASON_UPSTREAM_JSON;
+    }
     walk->detail = "an error that asks the agent to open a URL, where no rule permits elicitation/create";
     if (reply->is_error && reply->error_code == MCP__CODE_URL && walk->rules->keep != NULL &&
         !walk->rules->keep(walk->rules->keep_context, SPAN_LIT("elicitation/create"), SPAN_NONE, false))
@@ -534,9 +551,9 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
     walk.reason = REASON_UPSTREAM_JSON;
     walk.detail = "";
     *reply = (struct mcp_reply){.kind = MCP_NONE};
-    for (const struct listing *list = listings; list < listings + LISTS; list++)
-        if (span_equals(rules->request_method, list->method))
-            walk.asked = list;
+    walk.asked = mcp_method_find(rules->request_method, rules->own);
+    if (walk.asked != NULL && walk.asked->lists == MCP_LISTS_NOTHING)
+        walk.asked = NULL;
     walk.may_list = walk.asked != NULL || rules->request_method.len == 0;
     walk.modern = (struct mcp__modern){.rules = rules, .edits = &walk.edits};
     walk.modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");

@@ -72,6 +72,7 @@ typedef bool (*mcp_passes_fn)(void *context, struct span method);
 
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
+    const struct mcp_methods *own; /* methods that the route declares; NULL: none */
     struct span request_target;   /* of that request: the tool that it is about; or empty */
     const char *const *revisions; /* initialize, server/discover: what the server may answer */
     const struct mcp_message *request; /* that request, where it is a modern one; or NULL */

@@ -7,15 +7,11 @@
 
 /* Another principal may be told another list, or may not read at all: no cache may share what went through a policy. The
  * scope is the same on all pages, whether or not something was left out on this one. */
-static bool is_private(struct span method)
+static bool is_private(const struct mcp_reply_rules *rules)
 {
-    static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list",
-                                          "resources/read"};
+    const struct mcp_method *method = mcp_method_find(rules->request->method, rules->own);
 
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (span_is(method, methods[i]))
-            return true;
-    return false;
+    return method != NULL && (method->lists != MCP_LISTS_NOTHING || method->about == MCP_ABOUT_RESOURCE);
 }
 
 /* Methods whose results may have a requestState. */
@@ -61,11 +57,9 @@ static enum code seal(struct mcp__modern *modern, const struct json_event *event
 
 static enum code on_member(struct mcp__modern *modern, const struct json_event *event)
 {
-    struct span method = modern->rules->request->method;
-
     if (is_misspelled(event->key))
         return refuse(modern, "a member of the result is spelled in another way");
-    if (span_is(event->key, "cacheScope") && event->type == JSON_STRING && is_private(method))
+    if (span_is(event->key, "cacheScope") && event->type == JSON_STRING && is_private(modern->rules))
         return json_edits_say(modern->edits, event->begin, event->end, SPAN_LIT("private"));
     if (span_is(event->key, MCP__STATE) && event->kind != JSON_EVENT_END)
         return seal(modern, event);

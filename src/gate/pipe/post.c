@@ -5,6 +5,7 @@
 #include "crypto/digest.h"
 #include "http/writer.h"
 #include "json/text.h"
+#include "mcp/method.h"
 
 #define META_VERSION SPAN_LIT("io.modelcontextprotocol/protocolVersion")
 
@@ -33,20 +34,6 @@ void post__free(struct post **post)
     *post = NULL;
 }
 
-/* Which member of params the header Mcp-Name repeats; NULL: none. */
-static const char *named_by(struct span method)
-{
-    static const char *const table[][2] = {
-        {"tools/call", "name"},       {"prompts/get", "name"},   {"resources/read", "uri"},
-        {"tasks/get", "taskId"},      {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
-    };
-
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (span_is(method, table[i][0]))
-            return table[i][1];
-    return NULL;
-}
-
 /* Writes a header's value: text that is not visible ASCII goes in base64. */
 static enum code write_value(struct span text, struct buf *out)
 {
@@ -62,13 +49,13 @@ static enum code read_modern(struct post *post)
 {
     const struct json_node *version, *value;
     struct json_text again;
-    const char *member;
+    struct span member;
     enum code code = json_text_read(&again, buf_peek(&post->text), &json_reply_rules, SIZE_MAX / 2);
 
     if (code == CODE_OK) {
         version = json_member(json_at(again.root, "params", "_meta", NULL), META_VERSION);
-        member = named_by(post->rpc_method);
-        value = member != NULL ? json_member(json_at(again.root, "params", NULL), span_text(member)) : NULL;
+        member = mcp_method_mirrored(post->rpc_method);
+        value = !span_is_empty(member) ? json_member(json_at(again.root, "params", NULL), member) : NULL;
         if (version != NULL && version->type == JSON_STRING)
             code = write_value(version->text, &post->version);
         if (code == CODE_OK && value != NULL && value->type == JSON_STRING)
