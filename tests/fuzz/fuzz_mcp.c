@@ -48,12 +48,17 @@ static bool may_ask(void *context, struct span method)
     return span_is(method, "roots/list");
 }
 
+/* What a route declares beside ours. */
+static const struct mcp_method declared[] = {
+    {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, {"files", 5}, {"at", 2}}};
+static const struct mcp_methods own = {declared, 1};
+
 static void read_request(struct span body, unsigned choice)
 {
     static const struct span listed[] = {{"note", 4}};
     const struct mcp_read_rules rules = {.strict_tool_names = !(choice & 1),
                                          .meta = choice >> 6 <= MCP_META_NONE ? (enum mcp_meta)(choice >> 6) : MCP_META_PASS,
-                                         .params = listed, .param_count = choice >> 6 > MCP_META_NONE,
+                                         .own = &own, .params = listed, .param_count = choice >> 6 > MCP_META_NONE,
                                          .may_ask = choice & 8 ? may_ask : NULL,
                                          .mcp_method = choice & 2 ? SPAN_LIT("tools/call") : SPAN_NONE,
                                          .mcp_name = choice & 4 ? SPAN_LIT("=?base64?ZWNobw==?=") : SPAN_NONE};

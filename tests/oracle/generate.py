@@ -30,7 +30,7 @@ GROUPS = ["staff", "Staff", "admin", "acme", "a,b", "*", "/acme/read", "\u017fta
 SCOPES = ["read", "read:all", "READ", "tools/call", "*", "acme"]
 QUERIES = ["a=b", "a=b&c", "team=x", "*=b"]
 METHODS = ["tools/call", "initialize", "ping", "notifications/x", "tools/list", "prompts/get", "resources/read",
-           "resources/subscribe",
+           "resources/subscribe", "skills/get", "acme/files/read",
            "sampling/createMessage", "stream/open", "response"]
 KEYS = ["a", "b", "list", "a b", "\u00e4"]
 STRINGS = ["", "x", "xy", "yx", "drop", "DROP table", "a/b", "a\nb", "xy\n", "\u017f", "S", "\u212a", "k", "\u00e4", "a\u0308",
@@ -692,7 +692,9 @@ class Generator:
             amount = lambda: Number(self.random.choice(["0", "0.1", "0.2", "1", "1.5", "5", "9.99", "10", "10.500000", "2e1", "0.000001", "1E-7", "-0"]))
             call["root"].update({"a": amount(), "b": amount(), "list": [amount(), amount()]} if self.maybe(0.7) else
                                 {"a": [{"b": amount()}, {"b": amount()} if self.maybe(0.7) else {}]})
-        if method.startswith("resources/") and self.maybe(0.9):
+        if method == "acme/files/read" and self.maybe(0.9):
+            call["resource"] = self.uri() or "x"
+        if (method.startswith("resources/") or method == "skills/get") and self.maybe(0.9):
             call.setdefault("root", {})["uri"] = self.uri() if self.maybe(0.9) else self.value(1)
         if method == "prompts/get" and self.maybe(0.9):
             call["prompt"] = self.random.choice(TOOLS)
@@ -1031,9 +1033,11 @@ def time_text(time_us):
 
 
 def plain_call(call):
-    plain = {key: value for key, value in call.items() if key not in ("root", "time", "resource")}
+    plain = {key: value for key, value in call.items() if key not in ("root", "time")}
     for word in ("session", "correlation"):
         plain.setdefault(word, "")  # else a test has one of its own
+    if call["method"] != "acme/files/read":
+        plain.pop("resource", None)  # such a message says it itself, or is about none
     if "time" in call:
         plain["time"] = time_text(call["time"])
     if "root" in call:

@@ -687,7 +687,9 @@ def methods_of(rule):
     if "methods" in match:
         return match["methods"]
     if "resources" in match:
-        return ["resources/read", "resources/subscribe", "resources/unsubscribe"]
+        if rule["effect"] in ("forbid", "require_approval"):
+            return None  # whatever is about a resource, also by a method that a route declares
+        return ["resources/read", "resources/subscribe", "resources/unsubscribe", "skills/get", "resources/directory/read"]
     if "prompts" in match:
         return ["prompts/get"]
     if "labels" in match and "tools" not in match:
@@ -695,12 +697,17 @@ def methods_of(rule):
     return ["tools/call"] if rule["effect"] == "permit" or "tools" in match else None
 
 
+def has_uri(method):
+    """Whether params.uri says what it is about. Of a method that a route declares the call says it by `resource`."""
+    return method.startswith("resources/") or method == "skills/get"
+
+
 def values_of(word, call):
     """What a list of `match` is asked about."""
     if word == "methods":
         return [call["method"]] + ([call["answers"]] if call["method"] == "response" else [])
     if word == "resources":
-        uri = call.get("root", {}).get("uri") if call["method"].startswith("resources/") else None
+        uri = call.get("root", {}).get("uri") if has_uri(call["method"]) else call.get("resource") if call["method"] == "acme/files/read" else None
         return [uri] if isinstance(uri, str) and uri else []  # without one the gate refuses the message unjudged
     if word in ("groups", "scopes"):
         return [one for one in call.get(word, []) if one]  # who has none is in none, not even in `*`
@@ -995,7 +1002,7 @@ class Told(Past):
             earlier["met"] = listed(earlier.get("met", []))
             time = call.get("time", 0) - us_of(seconds_of(earlier.get("ago", "0s")))
             method = "resources/read" if "resource" in earlier else "prompts/get" if "prompt" in earlier else "tools/call"
-            company = {word: value for word, value in call.items() if word not in ("root", "prompt")}
+            company = {word: value for word, value in call.items() if word not in ("root", "prompt", "resource")}
             root = {"root": {"uri": earlier["resource"]}} if "resource" in earlier else {}
             self.permitted.append({**company, **earlier, **root, "method": method, "time": time})
 

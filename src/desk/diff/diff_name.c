@@ -2,6 +2,8 @@
 /* Names in a call that is tried. */
 #include "diff/diff_priv.h"
 
+#include "mcp/method.h"
+
 void diff__settle_targets(struct question *question)
 {
     if (!span_is(question->method, "tools/call"))
@@ -10,8 +12,8 @@ void diff__settle_targets(struct question *question)
         question->tool = SPAN_LIT("probe");
     if (!span_is(question->method, "prompts/get"))
         question->prompt = SPAN_NONE;
-    if (!span_starts_with(question->method, SPAN_LIT("resources/")))
-        question->resource = SPAN_NONE;
+    if (!question_has_uri(question) && mcp_method_find(question->method, NULL) != NULL)
+        question->resource = SPAN_NONE; /* a method that a route declares may have one */
 }
 
 enum code diff__name(struct arena *arena, struct question *question, enum dimension dimension, struct span name)

@@ -50,7 +50,7 @@ void learn_free(struct learn **learn)
 static bool is_plain_method(const struct question *question, bool from_server)
 {
     static const char *const methods[] = {"stream/message", "response", "resources/list", "resources/templates/list",
-                                          "prompts/list", "roots/list"};
+                                          "skills/list", "prompts/list", "roots/list"};
 
     if (from_server || policy_is_protocol(question->method))
         return true;

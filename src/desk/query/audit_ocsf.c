@@ -131,7 +131,8 @@ static void put_class(struct doc *doc, const struct ocsf_class *class, int activ
 static void add_class(struct doc *doc, enum entry_kind kind, const struct query_row *row)
 {
     static const char *const reads[] = {"tools/list", "resources/list", "resources/templates/list", "resources/read",
-                                        "prompts/list", "prompts/get", NULL};
+                                        "prompts/list", "prompts/get", "skills/list", "skills/get",
+                                        "resources/directory/read", NULL};
     struct span operation = query_value(row, kind == ENTRY_EVENT ? "event" : "method");
     const struct ocsf_event *event;
 

@@ -233,7 +233,7 @@ static void add_mcp(const struct telling *telling, struct otlp_list *list)
         otlp_text(list, "gen_ai.tool.name", tool);
     } else if (is_prompt(telling)) {
         otlp_text(list, "gen_ai.prompt.name", tool);
-    } else if (span_starts_with(method, SPAN_LIT("resources/"))) {
+    } else if (span_starts_with(method, SPAN_LIT("resources/")) || span_is(method, "skills/get")) {
         otlp_text(list, "mcp.resource.uri", tool);
     }
     otlp_text(list, "rpc.response.status_code", value_of(telling, "error_code"));

@@ -262,6 +262,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     const struct mcp_reply_rules rules = {
         .request_method = call->message.kind == MCP_REQUEST ? call->message.method : SPAN_NONE,
         .request_target = call->message.target,
+        .own = &exchange->route->methods,
         .revisions = exchange->route->revisions,
         .request = call->message.is_modern ? &call->message : NULL,
         .binding = &binding,

@@ -205,6 +205,13 @@ static const struct conf_key deceptive[] = {
 const struct conf_key conf__route_audit[] = {
     KEY("answers", SIZE, BY_HAND, 1, 256 * KIB, "(nothing)", "So much of each result is kept, as it went on."), {.name = NULL}};
 
+const struct conf_key conf__method[] = {
+    KEY("name", TEXT, BY_HAND, 0, 0, NULL, "The method, as 'acme/files/read'."),
+    KEY("thing", TEXT, BY_HAND, 0, 0, "(none)", "The member of params that is the URI of what it is about: '$.uri'."),
+    KEY("list", TEXT, BY_HAND, 0, 0, "(none)", "What its answer lists, of which nobody sees what he may not read: "
+        "'$.files[*].uri'."),
+    {.name = NULL}};
+
 const struct conf_key conf__nobody[] = {
     KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
     KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom everybody acts."),
@@ -289,6 +296,8 @@ const struct conf_key conf__route[] = {
     KEY("origins", TEXTS, BY_HAND, 0, 0, "(those whose host is served)", "Browsers' origins that may call."),
     KEY("query", FLAG, AT(proxy_route, query_pass), 0, 0, "refuse", "A query behind the path.", WORDS("refuse", "pass")),
     KEY("params", TEXTS, BY_HAND, 0, 0, NULL, "Members of params besides the specification's."),
+    KEY("methods", LIST, BY_HAND, 0, 0, "(those of MCP and of skills)",
+        "Methods of extensions that are about resources, so that rules judge them by URI.", IN(conf__method, "a method")),
     KEY("meta", WORD, AT(proxy_route, meta), 0, 0, "pass", "What of `_meta` goes up.", WORDS("pass", "known", "none")),
     KEY("tool_names", FLAG, AT(proxy_route, strict_tool_names), 0, 0, "printable", "Which names tools may have.",
         WORDS("printable", "strict")),

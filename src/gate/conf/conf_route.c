@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
+#include "declared/declared.h"
 #include "join/name.h"
 #include "rows/record.h"
 #include "base/ascii.h"
@@ -250,6 +251,20 @@ static void read_lenient(struct conf_reader *reader, const struct yaml_node *map
         route->lenient |= 1U << conf__word(reader, node, "lenient", faults);
 }
 
+static void read_methods(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "methods", MAX_LIST);
+    struct mcp_method *methods = list != NULL ? conf__array(reader, list->count, sizeof *methods) : NULL;
+    struct declared_reader declared = {reader->arena, yaml_file(reader->tree), reader->faults, false};
+
+    route->methods.of = methods;
+    for (const struct yaml_node *node = methods != NULL ? list->child : NULL; node != NULL; node = node->next)
+        if (conf__map(reader, node, conf__method, "a method") &&
+            declared_method_read(&declared, node, &route->methods, &methods[route->methods.count]))
+            route->methods.count++;
+    reader->out_of_memory |= declared.out_of_memory;
+}
+
 static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
 {
     const struct yaml_node *map = yaml_member(route, "audit");
@@ -282,7 +297,7 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
-                                         "underscore_headers", "reply_headers", "query", "params", "meta", "tool_names",
+                                         "underscore_headers", "reply_headers", "query", "params", "methods", "meta", "tool_names",
                                          "definitions", "forwarded", "deceptive", "lenient", "audit", "pass", "step_up"};
 
     route->server_count = conf__texts(reader, map, "servers", JOIN_SERVERS_MAX, conf__text, &route->servers);
@@ -370,6 +385,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_plan(reader, yaml_member(map, "plan"), route);
     route->origin_count = conf__texts(reader, map, "origins", MAX_LIST, read_origin, &route->origins);
     route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);
+    read_methods(reader, map, route);
     read_lenient(reader, map, route);
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);

@@ -14,6 +14,7 @@ static const struct {
     {"prompts/list", "prompts", JOIN_PROMPTS},
     {"resources/list", "resources", JOIN_RESOURCES},
     {"resources/templates/list", "resourceTemplates", JOIN_RESOURCES},
+    {"skills/list", "skills", JOIN_SKILLS},
     {"tasks/list", "tasks", JOIN_TASKS},
     {"logging/setLevel", NULL, JOIN_LOGGING},
 };
@@ -42,6 +43,8 @@ unsigned join_offers(const struct json_node *capabilities)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (json_member(capabilities, span_text(names[i])) != NULL)
             bits |= 1U << i;
+    if (json_at(capabilities, "extensions", "io.modelcontextprotocol/skills", NULL) != NULL)
+        bits |= JOIN_SKILLS;
     return bits;
 }
 

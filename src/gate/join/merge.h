@@ -43,7 +43,8 @@ enum code join_merge_greeting(const struct join_part *parts, size_t count, struc
 enum code join_merge_union(const struct join_part *parts, size_t count, struct buf *out) MUST_USE;
 
 /* What a server says that it can do, as bits: which lists and calls it is asked for. */
-enum { JOIN_TOOLS = 1, JOIN_PROMPTS = 2, JOIN_RESOURCES = 4, JOIN_LOGGING = 8, JOIN_COMPLETIONS = 16, JOIN_TASKS = 32 };
+enum { JOIN_TOOLS = 1, JOIN_PROMPTS = 2, JOIN_RESOURCES = 4, JOIN_LOGGING = 8, JOIN_COMPLETIONS = 16, JOIN_TASKS = 32,
+       JOIN_SKILLS = 64 };
 unsigned join_offers(const struct json_node *capabilities);
 unsigned join_needs(struct span method); /* 0: any server is asked */
 

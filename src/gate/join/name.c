@@ -2,6 +2,7 @@
 #include "join/name.h"
 
 #include "base/ascii.h"
+#include "mcp/method.h"
 
 #include <string.h>
 
@@ -69,6 +70,11 @@ static const struct place down[] = {
     {"prompts", "name", JOIN_NAME, "prompts/list"},
     {"resources", "uri", JOIN_URI, "resources/list"},
     {"resourceTemplates", "uriTemplate", JOIN_URI, "resources/templates/list"},
+    {"skills", "uri", JOIN_URI, "skills/list"},
+    {"skill", "uri", JOIN_URI, "skills/get"},
+    {"resources", "uri", JOIN_URI, "skills/list"},
+    {"resources", "uri", JOIN_URI, "skills/get"},
+    {"resources", "uri", JOIN_URI, "resources/directory/read"},
     {"tasks", "taskId", JOIN_OWN, "tasks/list"},
     {"contents", "uri", JOIN_URI, "resources/read"},
     {"content", "uri", JOIN_URI, NULL}, /* resource_link */
@@ -88,6 +94,8 @@ static const struct place up[] = {
     {"params", "uri", JOIN_URI, "resources/read"},
     {"params", "uri", JOIN_URI, "resources/subscribe"},
     {"params", "uri", JOIN_URI, "resources/unsubscribe"},
+    {"params", "uri", JOIN_URI, "skills/get"},
+    {"params", "uri", JOIN_URI, "resources/directory/read"},
     {"params", "taskId", JOIN_OWN, NULL},
     {"ref", "name", JOIN_NAME, "completion/complete"},
     {"ref", "uri", JOIN_URI, "completion/complete"},
@@ -97,7 +105,7 @@ static const struct place up[] = {
 /* Whether places may lie within this member. Arguments, texts, schemas and structured content are never looked into. */
 static bool is_holder(struct span key)
 {
-    static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "tasks",
+    static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "skills", "skill", "tasks",
                                        "contents", "content", "resource", "task", "messages", "_meta", "ui", RELATED, "ref",
                                        "notifications", "resourceSubscriptions", "taskIds"};
 
@@ -296,6 +304,13 @@ enum code join_name_up(const struct join_names *names, size_t server, struct spa
     return finish(&writing);
 }
 
+static bool is_about_resource(struct span method)
+{
+    const struct mcp_method *of = mcp_method_find(method, NULL);
+
+    return of != NULL && of->about == MCP_ABOUT_RESOURCE;
+}
+
 enum code join_name_of(const struct join_names *names, struct span method, const struct json_node *root, size_t *server)
 {
     const struct json_node *params = json_member(root, SPAN_LIT("params")), *ref = json_member(params, SPAN_LIT("ref"));
@@ -315,7 +330,7 @@ enum code join_name_of(const struct join_names *names, struct span method, const
     buf_init(&text, SIZE_MAX / 2);
     if (name.at != NULL)
         code = join_name_take(JOIN_NAME, names, name, server, &text);
-    else if (uri.at != NULL && (span_starts_with(method, SPAN_LIT("resources/")) || ref != NULL))
+    else if (uri.at != NULL && (is_about_resource(method) || ref != NULL))
         code = join_name_take(JOIN_URI, names, uri, server, &text);
     else if (task.at != NULL)
         code = join_name_take(JOIN_OWN, names, task, server, &text);

@@ -122,6 +122,7 @@ struct proxy_route {
     size_t reply_header_count;
     const struct span *params;      /* members of params that may stand beside those of the specification */
     size_t param_count;
+    struct mcp_methods methods;     /* `methods`: what messages of extensions are about */
     enum mcp_meta meta;
     bool query_pass;
     bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */

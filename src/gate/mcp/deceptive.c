@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Characters that deceive a reader, in what comes back: which message is treated how, and how they are cut out. */
 #include "mcp/reply_priv.h"
+#include "policy/question.h"
 #include "unicode/unicode.h"
 
 static bool is_among(struct span text, const char *const *words)
@@ -24,6 +25,14 @@ static enum mcp_treatment by_request(const struct mcp_reply_rules *rules)
     return span_is(method, "prompts/get") ? deceptive->prompts : deceptive->results;
 }
 
+/* A skill's files and its manifest are what their digests say, or refused. */
+static enum mcp_treatment of_skill(const struct mcp_reply_rules *rules, enum mcp_treatment treatment)
+{
+    const struct question asked = {.method = rules->request_method, .resource = rules->request_target};
+
+    return treatment == MCP_STRIP && question_is_of_skill(&asked) ? MCP_REFUSE : treatment;
+}
+
 /* Where the request is not known here, the names of its members say what a client may take an answer for. */
 static enum mcp_treatment by_member(const struct mcp_deceptive *deceptive, struct span key)
 {
@@ -42,7 +51,7 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
 {
     switch (member) {
     case MEMBER_RESULT:
-        return rules->request_method.len > 0 ? by_request(rules)
+        return rules->request_method.len > 0 ? of_skill(rules, by_request(rules))
                                              : by_member(&rules->deceptive, key);
     case MEMBER_ERROR:
         return rules->deceptive.results;

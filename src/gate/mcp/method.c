@@ -41,6 +41,11 @@ static const struct method methods[] = {
     ABOUT("resources/read", "uri", RESOURCE, AGENT, " uri", " uri" INPUT),
     ABOUT("resources/subscribe", "uri", RESOURCE, AGENT, " uri", NULL),
     ABOUT("resources/unsubscribe", "uri", RESOURCE, AGENT, " uri", NULL),
+    /* io.modelcontextprotocol/skills (ext-skills, "stable" of 2026-09, SEP-2640): on servers of older revisions, too. */
+    LIST("skills/list", "skills", "uri", RESOURCES),
+    ABOUT("skills/get", "uri", RESOURCE, AGENT, " uri", " uri"),
+    {{TEXT("resources/directory/read"), TEXT("uri"), MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, TEXT("resources"), TEXT("uri")},
+     KIND_REQUEST, AGENT, " uri cursor", " uri cursor"},
     ROW("subscriptions/listen", REQUEST, AGENT, NULL, " notifications"),
     LIST("prompts/list", "prompts", "name", PROMPTS),
     ABOUT("prompts/get", "name", PROMPT, AGENT, " name arguments", " name arguments" INPUT),

@@ -145,6 +145,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .ask_context = pair,
         .params = exchange->route->params,
         .param_count = exchange->route->param_count,
+        .own = &exchange->route->methods,
     };
     struct json_fault fault = {0};
     /* Asks the budget once more, since the account may hold more by now, and a tree can take thirty times the message's

@@ -60,10 +60,15 @@ static void compile_target(struct compiler *c, const struct yaml_node *call, str
         FAULT(c, call, "a `tool` goes with the methods tools/call and, where one is described, tools/list; add or remove one");
     if (question->prompt.len > 0 && !span_is(question->method, "prompts/get"))
         FAULT(c, call, "a `prompt` goes with the method prompts/get; add the one or remove the other");
-    if (span_starts_with(question->method, SPAN_LIT("resources/")))
+    if (question_has_uri(question))
         uri = json_member(question->root, SPAN_LIT("uri"));
     if (uri != NULL && uri->type == JSON_STRING)
         question->resource = uri->text;
+    if (yaml_member(call, "resource") != NULL && (question_has_uri(question) || question->tool.len + question->prompt.len > 0))
+        FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
+              "params: {uri: 'file:///...'}`");
+    else if (yaml_member(call, "resource") != NULL) /* of a method that a route declares, wherever that has its URI */
+        question->resource = text_or(c, call, "resource", SPAN_NONE);
 }
 
 static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
@@ -96,7 +101,7 @@ static void compile_planned(struct compiler *c, const struct yaml_node *step, st
 }
 
 const char *const policy_call_keys[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt",
-                                        "path", "query", "arguments", "params", "approved", "meta", "param", "time",
+                                        "resource", "path", "query", "arguments", "params", "approved", "meta", "param", "time",
                                         "client", "session", "correlation", "after", "spent", "annotations", "plan",
                                         "groups", "scopes", "claims", "schema", NULL};
 
@@ -115,9 +120,6 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
         {"client", "", &question->client},
     };
 
-    if (yaml_member(call, "resource") != NULL)
-        FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
-              "params: {uri: 'file:///...'}`");
     (void)compiler_is_map_of(c, call, policy_call_keys, "`call`");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, call, texts[i].key, span_text(texts[i].usual));

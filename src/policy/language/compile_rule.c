@@ -189,6 +189,10 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     compile__match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
+    /* A route may declare further methods that are about resources, and what closes closes these, too. */
+    if (rule->effect != EFFECT_PERMIT && rule->match.by[DIM_RESOURCE].given &&
+        yaml_member(yaml_member(node, "match"), "methods") == NULL)
+        rule->match.by[DIM_METHOD] = (struct names){.given = false};
     c->needs_arguments = has_arguments(&rule->match);
     rule->when = compile__when(c, yaml_member(node, "when"));
     compile_only_args(c, yaml_member(node, "only_args"), rule);

@@ -31,6 +31,7 @@ enum answer_effect { ANSWER_NONE = 0, ANSWER_FLAG, ANSWER_REDACT, ANSWER_WITHHOL
 enum answer_why {
     ANSWER_AS_WRITTEN = 0,
     ANSWER_UNDECIDED,  /* a redaction that cannot be decided */
+    ANSWER_OF_SKILL, /* what was found is in a skill's file or manifest, which clients hold against a digest */
     ANSWER_NOT_IN_TEXT, /* what was found cannot be cut out of a string: it is in a number, a name or a decoded reading */
     ANSWER_TOO_COSTLY, /* of all rules; verdict.rule is empty */
     ANSWER_NO_MEMORY   /* likewise */

@@ -212,7 +212,8 @@ enum truth policy_match(const struct match *match, enum dimension from, enum dim
 
 static const struct match_name tool_methods[] = {METHOD("tools/call")};
 static const struct match_name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
-                                               METHOD("resources/unsubscribe")};
+                                               METHOD("resources/unsubscribe"), METHOD("skills/get"),
+                                               METHOD("resources/directory/read")};
 static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
 
 static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD("resources/read"), METHOD("prompts/get")};
@@ -220,7 +221,7 @@ static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD(
 const struct names policy_answer_methods = {.given = true, .count = 3, .name = answer_methods};
 
 static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
-static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
+static const struct names of_resources = {.given = true, .count = 5, .name = resource_methods};
 static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
 
 const struct names *const policy_target_methods[DIM_COUNT] = {

@@ -25,6 +25,15 @@ bool question_hides(const struct question_hidden *hidden, const struct json_node
     return false;
 }
 
+bool question_is_of_skill(const struct question *question)
+{
+    const struct span scheme = SPAN_LIT("skill:"), file = SPAN_LIT("/SKILL.md");
+
+    return span_starts_with(question->method, SPAN_LIT("skills/")) ||
+           (question_has_uri(question) && (span_equals_nocase(span_part(question->resource, 0, scheme.len), scheme) ||
+                                           span_ends_with(question->resource, file)));
+}
+
 struct span question_value(const struct question *question, enum policy_by by)
 {
     static const size_t places[POLICY_BY_COUNT] = {

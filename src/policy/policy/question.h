@@ -171,6 +171,17 @@ static inline bool question_has_arguments(const struct question *question)
     return span_is(question->method, "tools/call") || span_is(question->method, "prompts/get");
 }
 
+/* Whether params.uri says what resource the message is about; other methods that a route declares have another place for it. */
+static inline bool question_has_uri(const struct question *question)
+{
+    return span_starts_with(question->method, SPAN_LIT("resources/")) || span_is(question->method, "skills/get");
+}
+
+/* Whether what comes back is a skill, whose files and manifest clients hold against digests (ext-skills, "Integrity and
+ * Verification"): nothing may be cut out of it. Files are known by their URI, of the scheme that the extension names, or as
+ * SKILL.md. */
+bool question_is_of_skill(const struct question *question);
+
 /* By what the call is counted together with others; empty: nothing. */
 struct span question_value(const struct question *question, enum policy_by by);
 

@@ -58,6 +58,7 @@ const char *answer_why_text(enum answer_why why)
     switch (why) {
     case ANSWER_AS_WRITTEN: return "as written";
     case ANSWER_UNDECIDED: return "what would have to be cut is undecided";
+    case ANSWER_OF_SKILL: return "what was found is in a skill, which clients hold against its digest";
     case ANSWER_NOT_IN_TEXT: return "what was found is in no text that could be cut";
     case ANSWER_TOO_COSTLY: return "looking through it took too long";
     case ANSWER_NO_MEMORY: return "there was no memory to look through it";

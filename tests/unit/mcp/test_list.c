@@ -30,6 +30,42 @@ static void filters_lists(void **state)
         LIST("")), 1);
 }
 
+/* 15.5: a list that a route declares, and no other of the same shape */
+static void filters_a_declared_list(void **state)
+{
+    static const struct mcp_method method = {{"acme/files", 10}, {"", 0}, MCP_ABOUT_NOTHING, MCP_LISTS_RESOURCES, {"files", 5},
+                                             {"at", 2}};
+    const struct mcp_methods own = {&method, 1};
+    struct mcp_reply_rules rules = {.request_method = method.name, .revisions = revisions, .keep = keep_listed,
+                                    .keep_context = "b", .deceptive = treatments, .own = &own};
+    static const struct {
+        const char *result, *left; /* NULL: refused */
+    } cases[] = {
+        {"{\"files\":[{\"at\":\"a\"},{\"at\":\"b\",\"x\":1.0}]}", "{\"files\":[{\"at\":\"b\",\"x\":1.0}]}"},
+        {"{\"files\":[],\"skills\":[{\"uri\":\"a\"}]}", "{\"files\":[],\"skills\":[{\"uri\":\"a\"}]}"},
+        {"{\"Files\":[{\"at\":\"a\"}]}", NULL}, {"{\"files\":{\"at\":\"a\"}}", NULL}, {"{\"files\":[\"a\"]}", NULL},
+        {"{\"files\":[{\"At\":\"b\"}]}", NULL}, {"{\"files\":[{\"uri\":\"b\"}]}", NULL}, {"{}", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char all[300], left[300];
+        struct got g;
+
+        (void)snprintf(all, sizeof all, RESULT("%s"), cases[i].result);
+        (void)snprintf(left, sizeof left, RESULT("%s"), cases[i].left != NULL ? cases[i].left : "");
+        buf_init(&g.out, CAP_BYTES);
+        arena_init(&g.arena, CAP_BYTES);
+        g.reason = mcp_reply_read(span_text(all), &rules, &g.out, &g.arena, &g.reply, &g.fault);
+        assert_int_equal(g.reason, cases[i].left != NULL ? REASON_PERMITTED : REASON_UPSTREAM_JSON);
+        if (cases[i].left != NULL)
+            expect_span(g.reply.body, left);
+        else
+            assert_true(g.fault.text[0] != '\0');
+        get_end(&g);
+    }
+}
+
 /* 5.6: every list by what its elements are used by, under the name that a policy knows them by */
 static void filters_each_kind_of_list(void **state)
 {
@@ -41,6 +77,10 @@ static void filters_each_kind_of_list(void **state)
         {"resources/list", "resources", "resources/read", "{\"name\":\"no\",\"uri\":\"", "\",\"size\":1e2}", "prompts"},
         {"resources/templates/list", "resourceTemplates", "resources/read", "{\"name\":\"no\",\"uriTemplate\":\"", "\"}",
          "resources"},
+        {"skills/list", "skills", "resources/read", "{\"name\":\"no\",\"uri\":\"", "\",\"resources\":[{\"uri\":\"no\"}]}",
+         "resources"},
+        {"resources/directory/read", "resources", "resources/read", "{\"name\":\"no\",\"uri\":\"",
+         "\",\"mimeType\":\"inode/directory\"}", "skills"},
     };
 
     (void)state;
@@ -64,10 +104,8 @@ static void filters_each_kind_of_list(void **state)
         snprintf(a, sizeof a, "%s%s%s", lists[i].before, "a\xe2\x80\x8b", lists[i].after);
         snprintf(all, sizeof all, RESULT("{\"%s\":[%s]}"), lists[i].member, a);
         expect(all, lists[i].method, i == 0 ? REASON_UPSTREAM_DEFINITION : REASON_UPSTREAM_DECEPTIVE);
-        assert_int_equal(expect_body(all, lists[i].method, "b", i == 0   ? RESULT("{\"tools\":[]}")
-                                                                : i == 1 ? RESULT("{\"prompts\":[]}")
-                                                                : i == 2 ? RESULT("{\"resources\":[]}")
-                                                                         : RESULT("{\"resourceTemplates\":[]}")), 1);
+        snprintf(left, sizeof left, RESULT("{\"%s\":[]}"), lists[i].member);
+        assert_int_equal(expect_body(all, lists[i].method, "b", left), 1);
     }
     /* A reader that ignores case would find another name. */
     expect(LIST("{\"name\":\"a\",\"Name\":\"b\"}"), "tools/list", REASON_UPSTREAM_JSON);
@@ -181,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_lists),
-        cmocka_unit_test(filters_each_kind_of_list),
+        cmocka_unit_test(filters_a_declared_list), cmocka_unit_test(filters_each_kind_of_list),
         cmocka_unit_test(refuses_odd_lists),
         cmocka_unit_test(bounds_what_a_list_costs),
         cmocka_unit_test(test_hints_of_tools_are_told),

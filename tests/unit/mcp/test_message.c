@@ -229,6 +229,41 @@ static void refuses_parameters(void **state)
 }
 
 /* 5.19: what official servers use; nothing that a person does not see */
+/* 15.5: what a route says that a message is about, and what is about an URI by the table */
+static void finds_what_it_is_about(void **state)
+{
+    static const struct mcp_method method = {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_NOTHING, {"", 0}, {"", 0}};
+    const struct mcp_methods own = {&method, 1};
+    const struct mcp_read_rules rules = {.own = &own};
+    static const struct {
+        const char *method, *params, *target; /* NULL: refused */
+    } cases[] = {
+        {"acme/read", "{\"at\":\"x://a\"}", "x://a"}, {"acme/read", "{\"at\":\"x://a\",\"other\":1}", "x://a"},
+        {"acme/read", "{\"At\":\"x://a\"}", NULL},
+        {"acme/read", "{\"at\":1}", NULL}, {"acme/read", "{\"at\":\"\"}", NULL}, {"acme/read", "{}", NULL},
+        {"acme/other", "{\"at\":\"x://a\"}", ""},
+        {"skills/get", "{\"uri\":\"skill://a/SKILL.md\"}", "skill://a/SKILL.md"}, {"skills/get", "{}", NULL},
+        {"skills/get", "{\"uri\":\"skill://a/SKILL.md\",\"name\":\"a\"}", NULL},
+        {"resources/directory/read", "{\"uri\":\"skill://a\",\"cursor\":\"c\"}", "skill://a"},
+        {"skills/list", "{\"cursor\":\"c\"}", ""}, {"skills/list", "{\"uri\":\"c\"}", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct asked a;
+        char body[300];
+
+        (void)snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", cases[i].method,
+                       cases[i].params);
+        ask_with(&a, span_text(body), &rules);
+        if (a.reason != (cases[i].target != NULL ? REASON_PERMITTED : REASON_PARAMS_INVALID))
+            fail_msg("%s: %s", body, reason_name(a.reason));
+        if (cases[i].target != NULL)
+            expect_span(a.message.target, cases[i].target);
+        ask_end(&a);
+    }
+}
+
 static void takes_names_as_told(void **state)
 {
     static const struct {
@@ -538,7 +573,7 @@ int main(void)
         cmocka_unit_test(refuses_batches),
         cmocka_unit_test(refuses_json),
         cmocka_unit_test(refuses_parameters),
-        cmocka_unit_test(takes_names_as_told),
+        cmocka_unit_test(finds_what_it_is_about), cmocka_unit_test(takes_names_as_told),
         cmocka_unit_test(gathers_other_members), cmocka_unit_test(cuts_meta),
         cmocka_unit_test(compares_mirrored_headers),
         cmocka_unit_test(compares_parameter_headers), cmocka_unit_test(compares_annotated_headers),

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "declared/declared.h"
+
+#include "base/ascii.h"
+
+#define NAME_MAX_BYTES 128
+#define LETTERS "a-zA-Z0-9_-"
+
+#define FAULT(reader, node, ...) faults_add((reader)->faults, (reader)->file, (node)->line, (node)->column, __VA_ARGS__)
+
+static struct span keep(struct declared_reader *reader, struct span text)
+{
+    struct span kept = SPAN_NONE;
+
+    reader->out_of_memory |= arena_keep(reader->arena, text, &kept) != CODE_OK;
+    return kept;
+}
+
+bool declared_path_read(struct span text, struct declared_path *path)
+{
+    struct span rest = span_part(text, 2, SIZE_MAX);
+
+    *path = (struct declared_path){.count = 0};
+    if (!span_starts_with(text, SPAN_LIT("$.")) || rest.len == 0 || span_ends_with(rest, SPAN_LIT(".")))
+        return false;
+    while (rest.len > 0) {
+        struct span step = span_cut(rest, '.', &rest);
+
+        if (path->count == DECLARED_STEPS_MAX || step.len == 0 || !ascii_is_all(step, LETTERS))
+            return false;
+        path->step[path->count++] = step;
+    }
+    return true;
+}
+
+/* `$.skills[*].uri`: the list, and the member of its elements. */
+static bool read_list(struct span text, struct span *list, struct span *key)
+{
+    static const char middle[] = "[*].";
+    size_t at = span_find(text, '[');
+
+    *list = span_part(text, 2, at > 2 ? at - 2 : 0);
+    *key = span_part(text, at + sizeof middle - 1, SIZE_MAX);
+    return span_starts_with(text, SPAN_LIT("$.")) && span_starts_with(span_part(text, at, SIZE_MAX), SPAN_LIT("[*].")) &&
+           list->len > 0 && key->len > 0 && ascii_is_all(*list, LETTERS) && ascii_is_all(*key, LETTERS);
+}
+
+static bool read_name(struct declared_reader *reader, const struct yaml_node *map, const struct mcp_methods *before,
+                      struct mcp_method *method)
+{
+    const struct yaml_node *node = yaml_member(map, "name");
+
+    if (node == NULL || node->type != YAML_STRING || node->text.len > NAME_MAX_BYTES || span_find(node->text, '/') == 0 ||
+        span_find(node->text, '/') + 1 >= node->text.len || !ascii_is_all(node->text, "a-zA-Z0-9_./-"))
+        FAULT(reader, node != NULL ? node : map, "a method has a `name` of letters, digits, `_`, `.`, `-` and a `/` within; "
+              "write the extension's own, as acme/files/read");
+    else if (mcp_method_find(node->text, NULL) != NULL)
+        FAULT(reader, node, "what %.*s is about is known already, and no route can say otherwise; leave it out",
+              SPAN_ARG(node->text));
+    else if (mcp_method_find(node->text, before) != NULL)
+        FAULT(reader, node, "the method %.*s is there twice; leave one out", SPAN_ARG(node->text));
+    else {
+        method->name = keep(reader, node->text);
+        return true;
+    }
+    return false;
+}
+
+bool declared_method_read(struct declared_reader *reader, const struct yaml_node *map, const struct mcp_methods *before,
+                          struct mcp_method *method)
+{
+    const struct yaml_node *thing = yaml_member(map, "thing"), *list = yaml_member(map, "list");
+    struct declared_path path;
+
+    *method = (struct mcp_method){.about = MCP_ABOUT_NOTHING, .thing = SPAN_LIT(""), .list = SPAN_LIT("")};
+    if (!read_name(reader, map, before, method))
+        return false;
+    if (thing == NULL && list == NULL) {
+        FAULT(reader, map, "a method of which neither `thing` nor `list` is said is judged by its name without this line; say "
+              "where it names a URI, or leave it out");
+        return false;
+    }
+    if (thing != NULL && (thing->type != YAML_STRING || !declared_path_read(thing->text, &path) || path.count != 1)) {
+        FAULT(reader, thing, "`thing` is the member of params that is a URI; write it as '$.uri'");
+        return false;
+    }
+    if (list != NULL && (list->type != YAML_STRING || !read_list(list->text, &method->list, &method->key))) {
+        FAULT(reader, list, "`list` is a list in the result, and the member of its elements that is a URI; write it as "
+              "'$.files[*].uri'");
+        return false;
+    }
+    if (thing != NULL) {
+        method->about = MCP_ABOUT_RESOURCE;
+        method->thing = keep(reader, path.step[0]);
+    }
+    if (list != NULL) {
+        method->lists = MCP_LISTS_RESOURCES;
+        method->list = keep(reader, method->list);
+        method->key = keep(reader, method->key);
+    }
+    return !reader->out_of_memory;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 15.5: what a route declares of its server's messages. */
+#include "conf/conf.h"
+#include "fakes/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/callgate-declared-XXXXXX";
+static char path[64];
+
+static enum code load(const char *route, struct conf **conf, struct faults *faults)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fprintf(file, "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:9/mcp'}%s}]\n", route) > 0);
+    fclose(file);
+    faults_init(faults);
+    return conf_load(path, conf, faults, NULL);
+}
+
+static void refuses(const char *route, const char *sentence)
+{
+    struct faults faults;
+    struct conf *conf;
+
+    if (load(route, &conf, &faults) == CODE_OK)
+        fail_msg("%s was taken", route);
+    if (faults.count == 0 || strstr(faults.fault[0].text, sentence) == NULL)
+        fail_msg("%s: %s", route, faults.count > 0 ? faults.fault[0].text : "");
+}
+
+static void reads_methods(void **state)
+{
+    const struct mcp_method *method;
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load(", methods: [{name: acme/files/read, thing: $.at}, {name: acme/files, list: '$.files[*].at'}]", &conf, &faults));
+    assert_int_equal(conf->proxy->routes[0].methods.count, 2);
+    method = mcp_method_find(SPAN_LIT("acme/files/read"), &conf->proxy->routes[0].methods);
+    assert_true(span_is(method->thing, "at") && method->about == MCP_ABOUT_RESOURCE && method->lists == MCP_LISTS_NOTHING);
+    method = mcp_method_find(SPAN_LIT("acme/files"), &conf->proxy->routes[0].methods);
+    assert_true(span_is(method->list, "files") && span_is(method->key, "at") && method->about == MCP_ABOUT_NOTHING);
+    conf_free(&conf);
+    assert_ok(load("", &conf, &faults));
+    assert_null(mcp_method_find(SPAN_LIT("acme/files"), &conf->proxy->routes[0].methods));
+    conf_free(&conf);
+}
+
+static void refuses_others(void **state)
+{
+    (void)state;
+    refuses(", methods: [{name: resources/read, thing: $.at}]", "is known already");
+    refuses(", methods: [{name: skills/get, thing: $.at}]", "is known already");
+    refuses(", methods: [{name: a/b, thing: $.at}, {name: a/b, list: '$.c[*].d'}]", "there twice");
+    refuses(", methods: [{name: a/b}]", "neither `thing` nor `list`");
+    refuses(", methods: [{thing: $.at}]", "a method has a `name`");
+    refuses(", methods: [{name: files, thing: $.at}]", "a method has a `name`");
+    refuses(", methods: [{name: /files, thing: $.at}]", "a method has a `name`");
+    refuses(", methods: [{name: 'a/b c', thing: $.at}]", "a method has a `name`");
+    refuses(", methods: [{name: a/b, thing: uri}]", "`thing` is the member");
+    refuses(", methods: [{name: a/b, thing: $.a.b}]", "`thing` is the member");
+    refuses(", methods: [{name: a/b, thing: '$.a[0]'}]", "`thing` is the member");
+    refuses(", methods: [{name: a/b, list: $.a.b}]", "`list` is a list");
+    refuses(", methods: [{name: a/b, list: '$.a[*]'}]", "`list` is a list");
+    refuses(", methods: [{name: a/b, list: '$[*].a'}]", "`list` is a list");
+    refuses(", methods: [{name: a/b, list: '$.a[*].b[*].c'}]", "`list` is a list");
+    refuses(", methods: [{name: a/b, uri: $.a}]", "uri");
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/callgate.yaml", folder);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others)};
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
