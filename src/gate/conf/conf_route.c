@@ -297,8 +297,9 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
-                                         "underscore_headers", "reply_headers", "query", "params", "methods", "meta", "tool_names",
-                                         "definitions", "forwarded", "deceptive", "lenient", "audit", "pass", "step_up"};
+                                         "underscore_headers", "reply_headers", "query", "params", "methods", "meta",
+                                         "tool_names", "definitions", "forwarded", "deceptive", "lenient", "audit", "pass",
+                                         "step_up"};
 
     route->server_count = conf__texts(reader, map, "servers", JOIN_SERVERS_MAX, conf__text, &route->servers);
     route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("join"),

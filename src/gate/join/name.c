@@ -105,7 +105,8 @@ static const struct place up[] = {
 /* Whether places may lie within this member. Arguments, texts, schemas and structured content are never looked into. */
 static bool is_holder(struct span key)
 {
-    static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "skills", "skill", "tasks",
+    static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "skills",
+                                       "skill", "tasks",
                                        "contents", "content", "resource", "task", "messages", "_meta", "ui", RELATED, "ref",
                                        "notifications", "resourceSubscriptions", "taskIds"};
 

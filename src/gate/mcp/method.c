@@ -27,7 +27,8 @@ struct method {
     {{TEXT(name), TEXT(thing), MCP_ABOUT_##what, MCP_LISTS_NOTHING, NOTHING, NOTHING}, KIND_REQUEST, who, members, modern}
 /* A request of an agent whose answer lists what there is: result.LIST, whose elements are known by KEY. */
 #define LIST(name, list, key, what) \
-    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_##what, TEXT(list), TEXT(key)}, KIND_REQUEST, AGENT, " cursor", " cursor"}
+    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_##what, TEXT(list), TEXT(key)}, \
+     KIND_REQUEST, AGENT, " cursor", " cursor"}
 #define INPUT " inputResponses requestState"
 
 static const struct method methods[] = {

@@ -254,7 +254,8 @@ static bool is_kept(const struct walk *walk, struct span definition)
     if (rules->keep == NULL)
         return true;
     return !(is_tool && is_long) &&
-           rules->keep(rules->keep_context, listings[walk->list->lists].use, walk->name, walk->list->lists == MCP_LISTS_TEMPLATES);
+           rules->keep(rules->keep_context, listings[walk->list->lists].use, walk->name,
+                       walk->list->lists == MCP_LISTS_TEMPLATES);
 }
 
 static enum code begin_element(struct walk *walk, const struct json_event *event)
@@ -285,7 +286,8 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
         return CODE_OK;
     }
     if (walk->name.len == 0)
-        return refuse_list(walk, "an element of result.%.*s has no %.*s", SPAN_ARG(walk->list->list), SPAN_ARG(walk->list->key));
+        return refuse_list(walk, "an element of result.%.*s has no %.*s", SPAN_ARG(walk->list->list),
+                           SPAN_ARG(walk->list->key));
     if (!is_kept(walk, event->raw)) {
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;

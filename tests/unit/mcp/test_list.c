@@ -37,7 +37,7 @@ static void filters_a_declared_list(void **state)
                                              {"at", 2}};
     const struct mcp_methods own = {&method, 1};
     struct mcp_reply_rules rules = {.request_method = method.name, .revisions = revisions, .keep = keep_listed,
-                                    .keep_context = "b", .deceptive = treatments, .own = &own};
+                                    .keep_context = (void *)(uintptr_t)"b", .deceptive = treatments, .own = &own};
     static const struct {
         const char *result, *left; /* NULL: refused */
     } cases[] = {
