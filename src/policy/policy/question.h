@@ -178,8 +178,8 @@ static inline bool question_has_uri(const struct question *question)
 }
 
 /* Whether what comes back is a skill, whose files and manifest clients hold against digests (ext-skills, "Integrity and
- * Verification"): nothing may be cut out of it. Files are known by their URI, of the scheme that the extension names, or as
- * SKILL.md. */
+ * Verification"): nothing may be cut out of it. Files are known by their URI, of the scheme that the extension names, or
+ * by the name of the one that each skill has. */
 bool question_is_of_skill(const struct question *question);
 
 /* By what the call is counted together with others; empty: nothing. */
