@@ -433,6 +433,31 @@ class Fleet:
         self.close()
 
 
+def below(pid):
+    """All processes that it started, and they."""
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = path.read_text().split()
+        except OSError:  # it has ended meanwhile
+            continue
+        for child in map(int, children):
+            yield child
+            yield from below(child)
+
+
+def program_of(pid):
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return None
+
+
+def courier_of(gate):
+    """The process that goes between a gate and its centre; None: there is none now."""
+    process = gate.process
+    return next((pid for pid in below(process.pid) if program_of(pid) == "callgate-courier"), None) if process is not None else None
+
+
 def serve(folder):
     """For a unit test: a server for as long as stdin is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
