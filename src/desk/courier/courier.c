@@ -310,7 +310,7 @@ static enum code turn(struct courier *courier, struct why *why)
     return save(courier, why);
 }
 
-#define LOOK_US INT64_C(100000) /* so often it looks whether somebody here asks something of the fleet */
+#define LOOK_US INT64_C(50000) /* so often it looks whether somebody here asks something of the fleet */
 
 /* Waits until the next turn is due, or the gate says something. Returns: whether there is a gate. */
 static bool wait_for_more(struct courier *courier)

@@ -69,7 +69,7 @@ enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
 
 /* Notes for the audit what of the centre was refused, if that is what failed. */
 void courier_note_refused(struct courier *courier, enum code code, const struct why *why);
-/* Whether somebody has put into the outbox since it was asked last. */
+/* Whether somebody here has begun to ask something of the fleet: a command, or a call that waits for an approval. */
 bool courier_is_asked(struct courier *courier);
 
 /* Puts beside the store how all nodes are, where somebody has asked since. The centre must be there. */

@@ -34,13 +34,15 @@ void courier_note_refused(struct courier *courier, enum code code, const struct 
 bool courier_is_asked(struct courier *courier)
 {
     struct why why;
-    int64_t version, last = 0;
+    int64_t version, last = 0, wishes = 0;
 
     if (store_data_version(courier->store, &version, &why) != CODE_OK || version == courier->store_seen)
         return false;
     courier->store_seen = version;
-    if (db_number(courier->store, "SELECT coalesce(max(id), 0) FROM fleet_outbox", &last) != CODE_OK ||
-        last <= courier->asked_last)
+    /* a call waits for what the gate wishes */
+    if (db_number(courier->store, "SELECT count(*) FROM fleet_wish", &wishes) != CODE_OK ||
+        db_number(courier->store, "SELECT coalesce(max(id), 0) FROM fleet_outbox", &last) != CODE_OK ||
+        (wishes == 0 && last <= courier->asked_last))
         return false;
     courier->asked_last = last;
     return true;

@@ -58,6 +58,7 @@ struct call {
     enum reason refused;        /* UNSET: it is to be judged; PERMITTED: it is permitted without judging (`pass`; never a
                                  * preflight); anything else: it is refused already and only recorded */
     bool expects_outcome;       /* when permitted */
+    bool may_wait;              /* for an approval that people have given, and of which it is not known yet whose it is */
 
     /* What becomes of it. */
     bool is_permitted;
@@ -79,7 +80,8 @@ struct call {
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     uint64_t held_as;           /* of a held call, once settled: the number of the decision by which people find it */
-    bool is_offered;            /* likewise: who asks is shown the page where he decides it himself */
+    bool waits;                 /* for that: the verdict is none yet, and it is to be judged again */
+    bool is_offered;            /* of a held call, once settled: who asks is shown the page where he decides it himself */
     bool folded;                /* without a row: one of a flood of refusals, which an event counts; or its parts have rows */
     struct span arguments, params; /* as they may be recorded; at == NULL: nothing is redacted in them, or all is */
     struct span redacted;       /* of a held call: what is redacted, for the person who decides; or at == NULL */

@@ -19,6 +19,8 @@ bool gate__mind_approvals(struct gate *gate, struct call *call)
         reason = REASON_MEMORY;
     else if (verdict->kind == VERDICT_PERMIT)
         return approvals_take(approvals, &call->asked, verdict, &call->approvals);
+    else if (call->may_wait && approvals_want(approvals, &call->asked, verdict))
+        return call->waits = true;
     else
         reason = approvals_note(approvals, &call->asked, call_home(call), verdict, &call->approvals);
     if (reason != REASON_UNSET) {

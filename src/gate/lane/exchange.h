@@ -75,6 +75,7 @@ struct exchange {
     bool saw_data;           /* an event with data came */
     bool call_is_open;       /* HTTP+SSE: the call is in the table, since its answer comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
+    int64_t judged_until_us; /* monotonic: so long it may wait to be judged again; 0: it has not waited */
     bool is_long;            /* to judge it takes longer than others on the worker should wait */
     bool was_stripped;       /* some message was stripped of characters that deceive */
     bool is_weighed;         /* rules for answers concern the answer that was read last */

@@ -235,6 +235,23 @@ static void judge_items(struct call *call, struct gate *gate)
     }
 }
 
+/* Whether there is more than one judgement. Several take their time one after another, and what the first took (an approval, of
+ * which people are to be told; what a monitored limit counts) would not come back whole where the next is cut. */
+static bool asks_several(const struct exchange *exchange)
+{
+    return exchange->calls->next != NULL || exchange->own->message.item_count > 0;
+}
+
+#define APPROVAL_WAIT_US INT64_C(1000000) /* so long it waits to hear whose an approval is, and is held then */
+#define APPROVAL_LOOK_US INT64_C(25000)
+
+static bool may_wait(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    return !asks_several(exchange) && (exchange->judged_until_us == 0 || pair_now_us(pair) < exchange->judged_until_us);
+}
+
 /* Judges all calls of the body. Their time is now, not that of the head, so that who holds back bodies gains no room under
  * limits of an earlier time. A body that is refused as a whole is refused with each of its calls. */
 static void decide(struct pair *pair, struct gate *gate)
@@ -251,6 +268,7 @@ static void decide(struct pair *pair, struct gate *gate)
             call->refused = own->refused;
         if (exchange->pass == NULL)
             call_ask(call);
+        call->may_wait = may_wait(pair);
         call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
         gate_judge(gate, call);
         call->asked.is_brief = false;
@@ -327,11 +345,19 @@ static void give_up(struct pair *pair, enum reason reason)
     end_calls(pair);
 }
 
-/* Whether there is more than one judgement. Several take their time one after another, and what the first took (an approval, of
- * which people are to be told; what a monitored limit counts) would not come back whole where the next is cut. */
-static bool asks_several(const struct exchange *exchange)
+/* It is judged again soon: what it waits for came by then, or it is held. */
+static bool wait_for_approval(struct pair *pair)
 {
-    return exchange->calls->next != NULL || exchange->own->message.item_count > 0;
+    struct exchange *exchange = &pair->exchange;
+
+    gate_let_go(exchange->own);
+    judge_leave(pair);
+    pair_stop_waiting(pair);
+    if (exchange->judged_until_us == 0)
+        exchange->judged_until_us = pair_now_us(pair) + APPROVAL_WAIT_US;
+    pair->timed_out = false;
+    pair_deadline(pair, APPROVAL_LOOK_US);
+    return false;
 }
 
 bool exchange__judge(struct pair *pair)
@@ -346,6 +372,8 @@ bool exchange__judge(struct pair *pair)
         return false;
     if (pair->exchange.is_long != was_long)
         return exchange__judge(pair); /* by the judge this time */
+    if (own->waits)
+        return wait_for_approval(pair);
     pair->exchange.progress = CALL_JUDGED;
     judge_leave(pair);
     pair_stop_waiting(pair);

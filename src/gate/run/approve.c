@@ -14,6 +14,7 @@
 #define MOVES_AT_ONCE 64
 #define CONFIRM_US INT64_C(60000000) /* a restart has to search no more than the records of this time */
 #define FORGET_LOOK_US INT64_C(60000000) /* how often lapsed asks are looked for */
+#define WANTED_US INT64_C(1000000)   /* so long a call waits to hear whose an approval is */
 #define ORPHAN_US INT64_C(2000000)   /* after so long any gate may claim an approval, if the one that held the call has not */
 
 static struct span mark_of(const struct serve *serve)
@@ -154,10 +155,21 @@ struct handing {
     bool is_waiting; /* this gate may claim some answer later */
 };
 
-static enum code put_answer(struct serve *serve, const struct store_approval *row, bool is_open)
+static void claim(struct handing *handing, const struct store_approval *row)
 {
+    if (handing->claim_count < MOVES_AT_ONCE)
+        handing->claims[handing->claim_count++] = row->id;
+    else
+        handing->is_waiting = true;
+}
+
+static enum code put_answer(struct handing *handing, const struct store_approval *row, bool is_open)
+{
+    struct serve *serve = handing->serve;
+    struct approvals *approvals = gate_approvals(serve->shared);
     struct approval_answer answer = {
-        .number = row->id, .tenant = row->tenant, .principal = row->principal, .is_granted = row->is_granted,
+        .number = row->id, .tenant = row->tenant, .principal = row->principal,
+        .is_granted = row->is_granted && (!is_open || serve->fleet.is_on),
         .is_open = is_open, .time_us = is_open ? row->seen_us : row->until_us, .round = serve->approvals.round,
     };
 
@@ -167,7 +179,10 @@ static enum code put_answer(struct serve *serve, const struct store_approval *ro
     if (row->digest.len != DIGEST_BYTES)
         return CODE_INVALID;
     memcpy(answer.digest, row->digest.at, DIGEST_BYTES);
-    return approvals_answer(gate_approvals(serve->shared), &answer);
+    /* of a fleet's nodes it belongs to the one to which the call comes after it was approved: what one has taken is its own */
+    if (answer.is_open && answer.is_granted && approvals_is_awaited(approvals, &answer))
+        claim(handing, row);
+    return approvals_answer(approvals, &answer);
 }
 
 /* Lets an approval go where the call has come to another gate since. It goes there one time in two, so that it also meets an
@@ -181,17 +196,13 @@ static void let_go(struct handing *handing, const struct store_approval *row)
         handing->releases[handing->release_count++] = row->id;
 }
 
-/* Claims an approval. It belongs to the gate that held the call last, or else to the first that claims it. */
+/* An approval belongs to the gate that held the call last, or else to the first that claims it. */
 static void come_for(struct handing *handing, const struct store_approval *row)
 {
     int64_t since_us = row->given_us > row->seen_us ? row->given_us : row->seen_us;
-    bool is_here = span_equals(row->seen_gate, mark_of(handing->serve));
-    /* of a fleet's nodes it belongs to the one to which the call comes after it was approved: what one has taken is its own */
-    bool is_mine = handing->serve->fleet.is_on ? is_here && row->seen_us >= row->given_us
-                                               : is_here || handing->now_us - since_us > ORPHAN_US;
 
-    if (is_mine && handing->claim_count < MOVES_AT_ONCE)
-        handing->claims[handing->claim_count++] = row->id;
+    if (span_equals(row->seen_gate, mark_of(handing->serve)) || handing->now_us - since_us > ORPHAN_US)
+        claim(handing, row);
     else
         handing->is_waiting = true;
 }
@@ -202,15 +213,16 @@ static enum code hand_in(void *context, const struct store_approval *row)
     enum code code;
 
     if (!row->is_answered || !row->is_granted)
-        return put_answer(handing->serve, row, !row->is_answered);
+        return put_answer(handing, row, !row->is_answered);
     if (row->claimed_by.at == NULL) {
-        come_for(handing, row);
-        return put_answer(handing->serve, row, true); /* who asks before it is claimed still waits, and is not held anew */
+        if (!handing->serve->fleet.is_on)
+            come_for(handing, row);
+        return put_answer(handing, row, true); /* who asks before it is claimed still waits, and is not held anew */
     }
     if (!span_equals(row->claimed_by, mark_of(handing->serve)))
         return CODE_OK;
-    code = put_answer(handing->serve, row, false);
-    if (code == CODE_OK)
+    code = put_answer(handing, row, false);
+    if (code == CODE_OK && !handing->serve->fleet.is_on)
         let_go(handing, row);
     return code;
 }
@@ -271,6 +283,10 @@ static enum code look(struct serve *serve, int64_t now_us, struct why *why)
 
     if (approvals_tick(gate_approvals(serve->shared), now_us))
         mine->look_again = true;
+    if (approvals_has_wants(gate_approvals(serve->shared))) {
+        mine->look_again = true;
+        mine->wanted_us = clock_monotonic_us();
+    }
     if (code == CODE_OK)
         code = store_data_version(serve->store, &version, why);
     if (code != CODE_OK || (version == mine->store_seen && !mine->look_again))
@@ -280,6 +296,11 @@ static enum code look(struct serve *serve, int64_t now_us, struct why *why)
         mine->store_seen = version;
     mine->recount = true;
     return code;
+}
+
+bool serve__awaits_approvals(const struct serve *serve)
+{
+    return serve->approvals.wanted_us != 0 && clock_monotonic_us() - serve->approvals.wanted_us < WANTED_US;
 }
 
 /* Erases the arguments of asks that have lapsed. An answer erases them otherwise, but a lapsed ask gets none. */
@@ -359,6 +380,8 @@ enum code serve__open_approvals(struct serve *serve, struct why *why)
 {
     enum code code;
 
+    if (serve->fleet.is_on)
+        approvals_be_of_fleet(gate_approvals(serve->shared));
     serve->approvals.store_seen = -1;
     serve->approvals.confirmed_us = clock_wall_us();
     code = serve__settle_claims(serve, why);

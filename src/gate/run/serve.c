@@ -435,7 +435,7 @@ static void poll_store(void *context)
     if (serve__runner_is_lost(serve) && !serve->is_draining)
         begin_drain(serve);
     gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
-    if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
+    if (loop_timer_arm(serve->loop, &serve->poll, serve__awaits_approvals(serve) ? HURRY_US : POLL_US) != CODE_OK) {
         /* without the timer revoked keys would go on working */
         log_error("app", "not enough memory to follow the store; ending");
         serve->is_over = true;

@@ -45,6 +45,7 @@ struct serve_approvals {
     uint64_t round;           /* round of handing in what people answered */
     int64_t store_seen;       /* as serve.store_seen */
     bool look_again;          /* look at the store although it has not changed */
+    int64_t wanted_us;        /* monotonic: when a call last began to wait for an approval; 0: never */
     int64_t forgot_us;        /* when arguments of lapsed asks were last erased */
     bool recount;
     int64_t waiting;          /* asks in the store that wait for people */

@@ -12,6 +12,7 @@
 #include "run/serve_audit.h"
 #include "json/doc.h"
 
+#define HURRY_US 25000
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 #define NAMES_WAIT_MS 2000
 #define BUSY_LOOKS 8 /* so often in a row somebody else writes the store before it is worth a line in the log */
@@ -77,6 +78,8 @@ enum code serve__settle_claims(struct serve *serve, struct why *why) MUST_USE;
 
 /* Writes asks and uses into the store, and takes answers out of it. */
 void serve__mind_approvals(struct serve *serve);
+/* Whether a call waits to hear whose an approval is: the store is looked at more often then. */
+bool serve__awaits_approvals(const struct serve *serve);
 void serve__drop_asks(struct serve *serve);
 
 /* After the workers have ended: stores the last uses, and leaves approvals that were not used to other gates. */

@@ -137,6 +137,7 @@ void approvals__set_state(struct approvals *approvals, struct approval *approval
     if (approval->state == APPROVAL_ASKED && state != APPROVAL_ASKED) {
         atomic_fetch_sub_explicit(&approvals->waiting, 1, memory_order_relaxed);
         discharge(approvals, approval);
+        approval->is_granted = approval->is_wanted = false;
     }
     approval->state = state;
 }
@@ -319,6 +320,43 @@ void approvals_give_back(struct approval_marks *marks)
         atomic_store(&marks->of->was_given_back, true);
     }
     marks->of = NULL;
+}
+
+/* Whether it is granted, or main has not looked at the store since a call wanted it. */
+static bool may_come(struct approvals *approvals, const struct question *question, const struct verdict_approval *wanted)
+{
+    struct approval_shard *shard;
+    struct approval_mark mark;
+    struct approval *approval;
+    bool may = false;
+
+    recognise(approvals, question, wanted->rule, wanted->rule_hash, &mark);
+    shard = approvals__lock(approvals, mark.scope);
+    approval = approvals__find(shard, mark.scope, mark.digest);
+    if (approval != NULL && approval->state == APPROVAL_ASKED && approval->is_stored) {
+        if (!approval->is_wanted)
+            approval->wanted_round = approval->round;
+        may = approval->is_granted || approval->wanted_round == approval->round;
+        approval->is_wanted = may;
+    }
+    approvals__unlock(shard);
+    return may;
+}
+
+bool approvals_want(struct approvals *approvals, const struct question *question, const struct verdict *verdict)
+{
+    bool waits = false;
+
+    for (uint32_t i = 0; approvals->is_of_fleet && i < verdict->approval_count; i++) {
+        if (verdict->approvals[i].is_granted)
+            continue;
+        waits = may_come(approvals, question, &verdict->approvals[i]);
+        if (!waits)
+            break;
+    }
+    if (waits)
+        atomic_store(&approvals->has_wants, true);
+    return waits;
 }
 
 /* Tells main of a held call at most once a second, so that the store knows when it was last asked for; texts go again if

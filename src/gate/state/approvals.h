@@ -57,6 +57,11 @@ bool approvals_take(struct approvals *approvals, const struct question *question
 void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time_us);
 void approvals_give_back(struct approval_marks *marks); /* the decision was never recorded */
 
+/* For a gate of a fleet, whether a call that is made again is worth a little wait before it is held: people have approved it,
+ * and which node may use that is asked; or main has not looked since whether they have. It is judged again then, and goes
+ * on, is held, or asks anew since another node has used it. */
+bool approvals_want(struct approvals *approvals, const struct question *question, const struct verdict *verdict);
+
 /* Notes what a held call waits for. Takes: home: the credential's own tenant, who is charged. Returns: UNSET, or why it is
  * denied instead. */
 enum reason approvals_note(struct approvals *approvals, const struct question *question, struct span home,
@@ -98,6 +103,9 @@ void approvals_put_asks(struct approval_marks *marks, const struct verdict *verd
 
 /* ---- main ---- */
 
+/* Before there are workers: people may decide at another node, and another may use what they gave. */
+void approvals_be_of_fleet(struct approvals *approvals);
+
 /* The oldest that is to be stored, or NULL. */
 struct approval_ask *approvals_next_ask(struct approvals *approvals);
 void approval_ask_free(struct approval_ask **ask);
@@ -120,12 +128,16 @@ struct approval_answer {
     unsigned char digest[DIGEST_BYTES];
     struct span tenant, principal;
     bool is_granted;    /* else refused */
-    bool is_open;       /* waits for an answer */
+    bool is_open;       /* waits for an answer; or is_granted and no gate has it yet */
     int64_t time_us;    /* is_open: when it was last asked for; else until when it holds */
     uint64_t decision;  /* is_open: by which people find it; 0: this gate has not held it yet */
     uint64_t round;
 };
 enum code approvals_answer(struct approvals *approvals, const struct approval_answer *answer) MUST_USE;
+/* Whether a call waits for it: approvals_want said so. */
+bool approvals_is_awaited(struct approvals *approvals, const struct approval_answer *answer);
+/* Whether some call began to wait for one since this was asked last. */
+bool approvals_has_wants(struct approvals *approvals);
 /* Ends a round: answers that were not handed in in it are in force no more, and asks that were not do not wait any more. */
 void approvals_sweep(struct approvals *approvals, uint64_t round);
 /* Takes an answer back that no call has taken. Returns: whether no worker can use it now. */

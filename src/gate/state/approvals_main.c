@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+void approvals_be_of_fleet(struct approvals *approvals)
+{
+    approvals->is_of_fleet = true;
+}
+
 /* ---- asks ---- */
 
 #define ASK_TEXTS 17
@@ -200,9 +205,12 @@ static enum code put_answer(struct approvals *approvals, struct approval_shard *
         approval = approvals__add(shard, scope, share_of(answer->tenant, answer->principal), answer->digest);
     if (approval == NULL)
         return CODE_NOMEM;
-    if (answer->is_open && approval->state != APPROVAL_NEW) {
-        approval->is_stored = approval->is_stored || approval->state == APPROVAL_ASKED;
-        approval->round = approval->state == APPROVAL_ASKED ? answer->round : approval->round;
+    if (answer->is_open && approval->state != APPROVAL_NEW && approval->state != APPROVAL_ASKED)
+        return CODE_OK;
+    if (answer->is_open && approval->state == APPROVAL_ASKED) {
+        approval->is_stored = true;
+        approval->is_granted = answer->is_granted;
+        approval->round = answer->round;
         return CODE_OK;
     }
     approval->is_stored = answer->is_open;
@@ -211,6 +219,7 @@ static enum code put_answer(struct approvals *approvals, struct approval_shard *
     approvals__set_state(approvals, approval, answer->is_open      ? APPROVAL_ASKED
                                               : answer->is_granted ? APPROVAL_GIVEN
                                                                    : APPROVAL_REFUSED);
+    approval->is_granted = answer->is_open && answer->is_granted;
     approval->number = answer->number;
     if (approval->decision == 0)
         approval->decision = answer->decision;
@@ -229,6 +238,22 @@ enum code approvals_answer(struct approvals *approvals, const struct approval_an
         code = put_answer(approvals, shard, scope, answer);
     approvals__unlock(shard);
     return code;
+}
+
+bool approvals_is_awaited(struct approvals *approvals, const struct approval_answer *answer)
+{
+    uint64_t scope = approvals__scope(answer->tenant, answer->principal);
+    struct approval_shard *shard = approvals__lock(approvals, scope);
+    const struct approval *approval = approvals__find(shard, scope, answer->digest);
+    bool is = approval != NULL && approval->is_wanted;
+
+    approvals__unlock(shard);
+    return is;
+}
+
+bool approvals_has_wants(struct approvals *approvals)
+{
+    return atomic_exchange(&approvals->has_wants, false);
 }
 
 /* Frees those in the buckets for which `drops` is true. */

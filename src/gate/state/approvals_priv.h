@@ -45,6 +45,9 @@ struct approval {
     bool is_offered;       /* ASKED: who asks was told of the page where he decides */
     int64_t told_us;       /* ASKED: when main was told last */
     bool is_stored;        /* ASKED: it is in the store, and ends when main does not hand it in any more */
+    bool is_granted;       /* ASKED: people have approved it, and nobody knows yet whose it is */
+    bool is_wanted;        /* ASKED: a call waits to hear whether it was granted, and to this gate */
+    uint64_t wanted_round; /* `round` when that began */
     uint64_t round;        /* the round in which it was last handed in */
     uint64_t decision;     /* ASKED: the first that held it; USED: the one that used it */
 };
@@ -62,6 +65,8 @@ struct approvals {
     pthread_mutex_t shares_lock; /* taken while a shard's lock is held */
     struct shares shares;        /* shares of asks that wait */
     atomic_bool was_given_back;
+    bool is_of_fleet;            /* set before there are workers */
+    atomic_bool has_wants;       /* since main looked last */
     pthread_mutex_t asks_lock;
     struct list asks; /* oldest first */
     size_t asks_bytes;

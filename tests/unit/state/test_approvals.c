@@ -230,6 +230,58 @@ static void what_waits_follows_the_store(void **state)
     assert_int_equal(approvals_waiting(approvals), 1);
 }
 
+static bool want(const struct question *question)
+{
+    struct verdict verdict = verdict_of(false);
+
+    return approvals_want(approvals, question, &verdict);
+}
+
+/* 14.4: of a fleet's node, a call that comes again waits for one look of main's, and for as long as it is not known whose the
+ * approval is that people gave. */
+static void waits_to_hear_whose_it_is(void **state)
+{
+    struct question call = call_of("bot", "{}", NOW);
+    struct approval_answer open = {.number = 5, .tenant = call.tenant, .principal = call.principal, .is_open = true,
+                                   .time_us = NOW, .decision = 3, .round = 1};
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
+
+    (void)state;
+    assert_true(ask(&call, &marks));
+    assert_int_equal(approvals_held(&marks, 9), 9);
+    memcpy(open.digest, marks.mark[0].digest, DIGEST_BYTES);
+    assert_int_equal(approvals_answer(approvals, &open), CODE_OK);
+    assert_false(want(&call)); /* this gate is alone */
+    approvals_be_of_fleet(approvals);
+    assert_false(approvals_has_wants(approvals));
+    assert_true(want(&call));
+    assert_true(approvals_has_wants(approvals));
+    assert_true(approvals_is_awaited(approvals, &open));
+    assert_true(want(&call));
+    open.round = 2;
+    assert_int_equal(approvals_answer(approvals, &open), CODE_OK);
+    assert_false(want(&call)); /* main has looked, and nobody has answered */
+    assert_false(approvals_is_awaited(approvals, &open));
+    assert_true(want(&call)); /* the next try */
+    open.round = 3;
+    open.is_granted = true;
+    assert_int_equal(approvals_answer(approvals, &open), CODE_OK);
+    for (open.round = 4; open.round < 8; open.round++) {
+        assert_true(want(&call));
+        assert_true(approvals_is_awaited(approvals, &open));
+        assert_int_equal(approvals_answer(approvals, &open), CODE_OK);
+    }
+    open.is_open = false;
+    open.time_us = NOW + SECOND;
+    assert_int_equal(approvals_answer(approvals, &open), CODE_OK);
+    assert_int_equal(known(&call), POLICY_YES);
+    assert_false(want(&call));
+    approvals_sweep(approvals, 9); /* another node has it */
+    assert_int_equal(known(&call), POLICY_UNKNOWN);
+    assert_false(want(&call)); /* it is asked anew */
+}
+
 /* 2.2: a record that failed has used nothing; main is asked to hand it in again, if it is still in force. */
 /* 13.2: the page where who asks decides himself is offered once while a call waits, and for nothing that others decide. */
 static void a_page_is_offered_once(void **state)
@@ -528,6 +580,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_call_is_another_question, make_table, drop_table),
         cmocka_unit_test_setup_teardown(answers_end, make_table, drop_table),
         cmocka_unit_test_setup_teardown(what_waits_follows_the_store, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(waits_to_hear_whose_it_is, make_table, drop_table),
         cmocka_unit_test_setup_teardown(a_page_is_offered_once, make_table, drop_table),
         cmocka_unit_test_setup_teardown(what_was_not_recorded_is_given_back, make_table, drop_table),
         cmocka_unit_test_setup_teardown(two_are_taken_together, make_table, drop_table),
