@@ -140,7 +140,8 @@ CREATE TABLE outcome (
 ) STRICT;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, policy_text (what a version says), key_made,
--- key_revoked, audit_down, audit_up, folded, erased, hold_placed, hold_released, retired (files were given away), audit_read (who
+-- key_revoked, audit_down, audit_up, folded, erased, hold_placed, hold_released, stop_placed, stop_lifted, retired (files were
+-- given away), audit_read (who
 -- reads it over the socket), clock_jumped, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
 -- heads_damaged, restored (a backup was put in place), unsigned_rows (a start took over rows that nobody had signed),
 -- open_permits (names the list in head_mark, for the next start), plan (what

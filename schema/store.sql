@@ -277,6 +277,36 @@ CREATE TRIGGER audit_hold_release_stays BEFORE UPDATE ON audit_hold_release
 CREATE TRIGGER audit_hold_release_remains BEFORE DELETE ON audit_hold_release
     BEGIN SELECT raise(ABORT, 'releases are append-only'); END;
 
+-- ---- what people stop, whatever the policy says -----------------------------------------------------------------------
+
+CREATE TABLE stop (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    mark      TEXT NOT NULL UNIQUE, -- random: by this all nodes of a fleet know it, whose numbers are each store's own
+    tenant    TEXT, -- NULL: of any; so with the next five. Where all are, it is of every call
+    principal TEXT,
+    agent     TEXT,
+    upstream  TEXT,
+    tool      TEXT,
+    session   TEXT, -- as the audit has it
+    until_us  INTEGER, -- NULL: until somebody ends it
+    made_us   INTEGER NOT NULL,
+    made_by   TEXT NOT NULL,
+    rule      TEXT, -- of the policy's that made it; NULL: a person did
+    why       TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE stop_end (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    mark     TEXT NOT NULL UNIQUE REFERENCES stop(mark),
+    ended_us INTEGER NOT NULL,
+    ended_by TEXT NOT NULL,
+    why      TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER stop_stays BEFORE UPDATE ON stop BEGIN SELECT raise(ABORT, 'stops are append-only'); END;
+CREATE TRIGGER stop_remains BEFORE DELETE ON stop BEGIN SELECT raise(ABORT, 'stops are append-only'); END;
+CREATE TRIGGER stop_end_stays BEFORE UPDATE ON stop_end BEGIN SELECT raise(ABORT, 'ends of stops are append-only'); END;
+CREATE TRIGGER stop_end_remains BEFORE DELETE ON stop_end BEGIN SELECT raise(ABORT, 'ends of stops are append-only'); END;
+
 -- ---- the fleet: many gates with one policy --------------------------------------------------------------------------
 
 CREATE TABLE fleet_state ( -- what the courier has last heard of the centre, by which the gate goes; changes

@@ -74,3 +74,9 @@ uint64_t asked_number(const struct asked *asked, int at)
 
     return num_u64(span_text(asked_operand(asked, at)), &number) == CODE_OK ? number : 0;
 }
+
+void asked_session(const struct asked *asked, unsigned char bytes[DIGEST_BYTES])
+{
+    if (num_unhex(span_text(asked->session), bytes, DIGEST_BYTES) != CODE_OK)
+        digest_of(span_text(asked->session), bytes);
+}

@@ -22,7 +22,7 @@ struct asked {
     const char *config, *store, *audit;
     uint64_t from; /* rows before it were given away */
     /* which calls */
-    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
+    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *session, *agent;
     const char *client, *text, *outcome, *answer, *answer_rule, *detector;
     uint64_t decision, status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
@@ -70,6 +70,8 @@ enum code asked_store(const struct asked *asked, enum db_mode mode, struct db **
 /* The audit's database: what was named, or the configuration's. Takes: named: NULL where nothing was. Returns: OPTIONS_GO with
  * *path, which is the caller's (mem_free), or the exit status. */
 int asked_trail(const struct asked *asked, const char *named, char **path);
+/* The session that is meant, which was named as its agent does or by its SHA-256. */
+void asked_session(const struct asked *asked, unsigned char bytes[DIGEST_BYTES]);
 /* An operand by its place; NULL: it was not given. */
 char *asked_operand(const struct asked *asked, int at);
 /* One that is a number; 0: it was not given. */

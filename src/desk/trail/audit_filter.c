@@ -35,17 +35,6 @@ static int check_words(const struct asked *asked)
     return status == OPTIONS_GO ? check_word("reason", asked->reason, reasons) : status;
 }
 
-static void read_session(const char *session, unsigned char bytes[DIGEST_BYTES])
-{
-    struct digest digest;
-
-    if (num_unhex(span_text(session), bytes, DIGEST_BYTES) == CODE_OK)
-        return;
-    digest_init(&digest);
-    digest_add(&digest, session, strlen(session));
-    digest_final(&digest, bytes);
-}
-
 int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYTES], struct query *query)
 {
     *query = (struct query){
@@ -62,7 +51,7 @@ int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYT
         .after_seq = (int64_t)asked->above, .before_seq = (int64_t)asked->below,
     };
     if (asked->session != NULL) {
-        read_session(asked->session, digest);
+        asked_session(asked, digest);
         query->session = span_of(digest, DIGEST_BYTES);
     }
     return check_words(asked);

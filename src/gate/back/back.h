@@ -32,6 +32,11 @@ struct question_key question_key_of(const struct exchange *exchange, struct span
 void question_put_back(struct pair *pair); /* opens the question again whose answer did not go up, so that the agent may
                                             * answer again */
 
+/* ---- what people stopped ---- */
+/* Ends a call that people have stopped while it was under way: at its server where that can be told, and by an error to its
+ * agent. Returns: whether it did. */
+bool back_stop(struct pair *pair);
+
 /* ---- DENY: the gate's own answers ---- */
 bool deny_step(struct pair *pair);
 void deny_answer(struct pair *pair, enum reason reason); /* writes the gate's answer and enters DENY */

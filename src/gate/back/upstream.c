@@ -47,7 +47,7 @@ static void log_failure(struct pair *pair, enum reason reason)
                   back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
 }
 
-static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+void upstream__give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
     log_failure(pair, reason);
     pair_drop_back(pair);
@@ -128,7 +128,7 @@ static bool begin_sending(struct pair *pair)
     else if (code == CODE_OK && has_body)
         code = buf_add_span(&pair->back.out, buf_peek(&exchange->call->canonical));
     if (code != CODE_OK) {
-        give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
+        upstream__give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
         return true;
     }
     http_reader_begin_reply(&pair->answers, exchange->method);
@@ -161,7 +161,7 @@ static bool try_next(struct pair *pair, bool has_tried)
         enum reason reason = fault_of(pair);
 
         if (pair->back_address + 1 >= upstream__addresses(pair, &addresses)) {
-            give_up(pair, OUTCOME_UPSTREAM_FAILURE, reason);
+            upstream__give_up(pair, OUTCOME_UPSTREAM_FAILURE, reason);
             return true;
         }
         log_failure(pair, reason);
@@ -170,7 +170,7 @@ static bool try_next(struct pair *pair, bool has_tried)
     }
     if (upstream_begin(pair))
         return false;
-    give_up(pair, OUTCOME_UPSTREAM_FAILURE,
+    upstream__give_up(pair, OUTCOME_UPSTREAM_FAILURE,
             pair->is_pipe                                ? REASON_UPSTREAM_CLOSED
             : upstream__addresses(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED
                                                          : REASON_UPSTREAM_UNREACHABLE);
@@ -230,7 +230,7 @@ bool upstream_connect(struct pair *pair)
     if (back->is_ready || back->is_broken)
         return true;
     if (pair->timed_out) {
-        give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_CONNECT_TIMEOUT);
+        upstream__give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_CONNECT_TIMEOUT);
         return true;
     }
     return false;
@@ -248,7 +248,7 @@ bool upstream_send(struct pair *pair)
         return true;
     }
     if (pair->timed_out) {
-        give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_SILENT);
+        upstream__give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_SILENT);
         return true;
     }
     if (pair->deadline_us == 0)

@@ -13,6 +13,8 @@
 
 COLD void upstream__log(struct pair *pair, enum reason reason, const char *detail); /* writes a line to the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
+/* Ends a call whose reply has not begun. */
+void upstream__give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason);
 /* Whether the gate's own credentials go up on this declared path (NULL: a call, which gets them). */
 bool upstream__takes_credentials(const struct proxy_pass *pass);
 void outgoing__refused(struct pair *pair); /* the upstream refused the token: asks for a newer one */

@@ -400,7 +400,8 @@ const struct conf_key conf__members[] = {
     KEY("subject", TEXT, BY_HAND, 0, 0, NULL, "What the login's `principal` is for this person."),
     KEY("group", TEXT, BY_HAND, 0, 0, NULL, "In place of a name and a subject: all of this group."),
     KEY("principals", TEXTS, BY_HAND, 0, 0, NULL, "Agents that are this person's, whose calls others approve."),
-    KEY("roles", TEXTS, BY_HAND, 0, 0, NULL, "viewer, approver, 'approver:TENANT', author, auditor, 'auditor:TENANT', admin."),
+    KEY("roles", TEXTS, BY_HAND, 0, 0, NULL,
+        "viewer, approver, 'approver:TENANT', author, auditor, 'auditor:TENANT', responder, admin."),
     {.name = NULL}};
 
 const struct conf_key conf__people[] = {
@@ -410,6 +411,7 @@ const struct conf_key conf__people[] = {
     KEY("auditors", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may read the audit, policies and keys' names."),
     KEY("admins", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may do all of this, and make and revoke keys."),
     KEY("viewers", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may read policies and figures, and no call."),
+    KEY("responders", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may stop calls, and resume what they stopped."),
     KEY("logins", LIST, BY_HAND, 0, 0, NULL, "How people show who they are by a provider.", IN(conf__logins, "a login")),
     KEY("members", LIST, BY_HAND, 0, 0, NULL, "People by name, and their roles.", IN(conf__members, "a member")),
     {.name = NULL}};

@@ -9,6 +9,7 @@
 const struct span people_role_names[PEOPLE_ROLES] = {
     [PEOPLE_APPROVERS] = {"approver", 8}, [PEOPLE_AUTHORS] = {"author", 6}, [PEOPLE_AUDITORS] = {"auditor", 7},
     [PEOPLE_ADMINS] = {"admin", 5}, [PEOPLE_VIEWERS] = {"viewer", 6},
+    [PEOPLE_RESPONDERS] = {"responder", 9},
 };
 
 unsigned people_role_read(struct span text, struct span *tenant)

@@ -29,7 +29,8 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     if (shared->redact_key == NULL || shared->session_key == NULL ||
         fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->past_key, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
-        definitions_new(&shared->definitions) != CODE_OK || alerts_new(&shared->alerts) != CODE_OK) {
+        definitions_new(&shared->definitions) != CODE_OK || stops_new(NULL, 0, &shared->stops) != CODE_OK ||
+        alerts_new(&shared->alerts) != CODE_OK) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -45,6 +46,7 @@ void gate_shared_free(struct gate_shared **shared)
         return;
     policy_unref(&gone->policy);
     identity_keys_unref(&gone->keys);
+    stops_unref(&gone->stops);
     definition_set_unref(&gone->accepted);
     definitions_free(&gone->definitions);
     fold_free(&gone->fold);
@@ -181,6 +183,7 @@ void gate_free(struct gate **gate)
         return;
     let_go(&gone->held);
     identity_keys_unref(&gone->keys);
+    stops_unref(&gone->stops);
     definition_set_unref(&gone->accepted);
     policy_scratch_free(&gone->scratch);
     gate__record_text_fini(&gone->text);
@@ -209,6 +212,7 @@ void gate__follow(struct gate *gate)
     struct gate_shared *shared = gate->shared;
     struct gate_snapshot *held;
     struct identity_keys *keys;
+    struct stops *stops;
     struct definition_set *accepted;
     struct policy *policy;
     uint64_t generation;
@@ -216,14 +220,17 @@ void gate__follow(struct gate *gate)
     if (gate__is_current(gate))
         return;
     keys = gate->keys;
+    stops = gate->stops;
     accepted = gate->accepted;
     lock_take(&shared->lock);
     generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
     policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
     gate->keys = identity_keys_ref(shared->keys);
+    gate->stops = stops_ref(shared->stops);
     gate->accepted = definition_set_ref(shared->accepted);
     lock_give(&shared->lock);
     identity_keys_unref(&keys);
+    stops_unref(&stops);
     definition_set_unref(&accepted);
     held = hold(policy);
     if (held != NULL || policy == NULL)
@@ -344,14 +351,17 @@ static bool folds(struct gate *gate, const struct call *call)
 
 void gate_judge(struct gate *gate, struct call *call)
 {
-    enum reason withheld;
+    enum reason stopped, withheld;
 
     gate__follow(gate);
     call->policy = gate->policy;
     call->held = gate->held;
     if (gate->held != NULL)
         ref_take(&gate->held->ref);
-    if (call->refused != REASON_UNSET || call->is_join) {
+    if ((call->refused == REASON_UNSET || call->refused == REASON_PERMITTED) && !call->is_join &&
+        (stopped = gate__stop(gate, call)) != REASON_UNSET) {
+        settle_unjudged(stopped, &call->verdict);
+    } else if (call->refused != REASON_UNSET || call->is_join) {
         settle_unjudged(call->refused != REASON_UNSET ? call->refused : REASON_PERMITTED, &call->verdict);
     } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {
         settle_unjudged(REASON_STARTING, &call->verdict);

@@ -15,6 +15,7 @@
 
 #include "rows/ring.h"
 #include "enforce/call.h"
+#include "state/stops.h"
 
 struct alerts;
 struct gate_shared;
@@ -45,6 +46,7 @@ void gate_withhold(struct gate_shared *shared, enum reason reason);
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);
 void gate_publish_definitions(struct gate_shared *shared, struct definition_set *set_take);
+void gate_publish_stops(struct gate_shared *shared, struct stops *stops_take); /* NULL: they cannot be read: all is denied */
 
 /* Returns: a reference to the policy in force; NULL where none is. Threads: any. */
 struct policy *gate_policy(struct gate_shared *shared);
@@ -64,6 +66,11 @@ void gate_free(struct gate **gate);
 
 /* Follows the current snapshot. Returns: its keys, valid until the next call on this gate. */
 struct identity_keys *gate_keys(struct gate *gate);
+/* Likewise the stops that stand. Returns: NULL: nobody could read them. */
+struct stops *gate_stops_of(struct gate *gate);
+/* Whether people have stopped such a call, whatever was said of it before. Returns: STOPPED, with the stop in *stop, or
+ * STOPS_UNKNOWN; UNSET: it may go on. */
+enum reason gate_stopped(struct gate *gate, const struct call *call, int64_t now_us, const struct stop **stop);
 const unsigned char *gate_session_key(const struct gate *gate);
 
 /* Puts events of folded refusals into main's ring: those whose second is over, or with `all` every one. Main calls it

@@ -39,6 +39,7 @@ struct gate_shared {
     struct policy *coming; /* calls and answers are noted for it too; NULL: none */
     atomic_bool has_coming;
     struct identity_keys *keys;
+    struct stops *stops; /* NULL: nobody could read them, so all is stopped */
     struct definition_set *accepted; /* NULL: nothing is */
     struct definitions *definitions;
     struct fold *fold;
@@ -98,11 +99,15 @@ struct gate {
     struct policy *policy; /* the policy of `held` */
     struct gate_snapshot *held;
     struct identity_keys *keys;
+    struct stops *stops;
     struct definition_set *accepted;
     struct policy_scratch *scratch;
     struct record_text text;
     struct plan_reader plans;
 };
+
+/* Whether people have stopped the call. Its row names the stop. Returns: UNSET, or why it is denied. */
+enum reason gate__stop(struct gate *gate, struct call *call);
 
 enum code gate__record_text_init(struct record_text *text) MUST_USE;
 void gate__record_text_fini(struct record_text *text);

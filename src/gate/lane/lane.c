@@ -166,11 +166,24 @@ static bool look_at_lists(struct lane *lane)
     return asks;
 }
 
+/* What people stop, stops amid its way, too. Who is meant is asked by the steps of each call (back/stopped.c). */
+static bool look_at_stops(struct lane *lane)
+{
+    struct stops *stops = gate_stops_of(lane->gate);
+
+    if (stops == lane->seen_stops)
+        return false;
+    stops_unref(&lane->seen_stops); /* a reference is kept, so that the next set cannot have the same address */
+    lane->seen_stops = stops_ref(stops);
+    return true;
+}
+
 static void beat(void *context)
 {
     struct lane *lane = context;
     struct identity_keys *keys = gate_keys(lane->gate);
     bool has_new_keys = keys != lane->seen_keys, asks = look_at_lists(lane), asked = lane->asks_certificates;
+    bool has_new_stops = look_at_stops(lane);
     bool has_tokens = lane->conf->provider_count > 0 || lane->had_providers;
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
@@ -179,7 +192,7 @@ static void beat(void *context)
     spare_sweep(lane);
     lane->asks_certificates = asks;
     lane->had_providers = lane->conf->provider_count > 0;
-    if (!has_new_keys && !asks && !asked && !has_tokens)
+    if (!has_new_keys && !has_new_stops && !asks && !asked && !has_tokens)
         return;
     if (has_new_keys) { /* a reference is kept, so that the next table cannot have the same address */
         identity_keys_unref(&lane->seen_keys);
@@ -194,6 +207,10 @@ static void beat(void *context)
             recheck_token(lane, pair);
         if (pair != NULL && (asks || asked))
             recheck_certificate(lane, pair);
+        if (pair != NULL && has_new_stops && pair->exchange.progress != CALL_NONE) {
+            pair->may_be_stopped = true;
+            pair_stir(pair);
+        }
     }
 }
 
@@ -384,6 +401,7 @@ void lane_fini(struct lane *lane)
     judge_fini(&lane->judge);
     worker_fini(&lane->worker);
     identity_keys_unref(&lane->seen_keys);
+    stops_unref(&lane->seen_stops);
     resolve_table_unref(&lane->names);
     proxy_conf_unref(&lane->conf);
     mem_wipe(lane->random, sizeof lane->random);

@@ -51,6 +51,7 @@ typedef bool (*step_fn)(struct pair *pair);
 struct lane_above {
     const step_fn *steps;                     /* by enum step */
     void (*finish)(struct pair *pair);        /* ends its call, whatever became of it; may be called twice */
+    bool (*stop)(struct pair *pair);          /* ends its call where people have stopped it: whether it did */
     /* appends a sentence: what main's last look at the configuration found wrong */
     void (*write_difference)(const struct lane *lane, struct buf *out);
 };
@@ -91,6 +92,7 @@ struct lane {
     unsigned spare_count;
     struct loop_timer beat; /* twice a second it looks for revoked keys and certificates */
     struct identity_keys *seen_keys;
+    struct stops *seen_stops;
     bool asks_certificates; /* whether a listener asked for certificates at the last beat */
     bool had_providers;     /* whether the configuration had providers at the last beat */
     int64_t told_lists_us;  /* when the revocation list ended that was logged last */

@@ -353,8 +353,11 @@ static bool agent_left(struct pair *pair)
 static bool step(struct pair *pair)
 {
     check_invariants(pair);
-    if (pair->ending == REASON_UNSET && !agent_left(pair))
+    if (pair->ending == REASON_UNSET && !agent_left(pair)) {
+        if (pair->may_be_stopped && pair->lane->above->stop(pair))
+            return true;
         return pair->lane->above->steps[pair->step](pair);
+    }
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
         end_now(pair);
     return false;

@@ -68,6 +68,7 @@ struct pair {
     bool close_after;         /* this answer is the connection's last */
     bool lingers;
     bool is_rested;
+    bool may_be_stopped;      /* people have stopped something since its call was judged */
     struct proxy_conf *conf;
     struct resolve_table *names; /* the table that came with `conf`: a later one may not have its upstreams any more */
     int64_t deadline_us;      /* deadline of the step; 0: none */

@@ -158,8 +158,10 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         /* The call's effect is done, and nobody should repeat it to see the answer. */
         buf_add_text(out, denial->reason == REASON_ANSWER_WITHHELD
                               ? "This call was made, and what came back is withheld; do not retry it."
-                              : "This call was not permitted; do not retry it unchanged.");
-        if (denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
+                          : denial->reason == REASON_STOPPED_AMID ? "Do not retry this call."
+                                                                  : "This call was not permitted; do not retry it unchanged.");
+        if (denial->reason == REASON_STOPPED || denial->reason == REASON_STOPPED_AMID ||
+            denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
             (denial->reason >= REASON_DEFINITION_CHANGED && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));
         break;

@@ -10,4 +10,4 @@ static const step_fn steps[STEP_COUNT] = {
 };
 
 const struct lane_above front__above = {
-    .steps = steps, .finish = exchange__finish, .write_difference = proxy__write_difference};
+    .steps = steps, .finish = exchange__finish, .stop = back_stop, .write_difference = proxy__write_difference};

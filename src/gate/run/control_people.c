@@ -27,7 +27,7 @@ static enum code add_account(struct control_people *people, const char *name, si
 
 enum code control_people_find(const struct conf_people *conf, struct control_people *people, struct why *why)
 {
-    static const char *const keys[PEOPLE_ROLES] = {"approvers", "authors", "auditors", "admins", "viewers"};
+    static const char *const keys[PEOPLE_ROLES] = {"approvers", "authors", "auditors", "admins", "viewers", "responders"};
 
     people->count = people->account_count = 0;
     for (unsigned role = 0; role < PEOPLE_ROLES; role++)

@@ -3,6 +3,7 @@
 
 #include "lane/route_names.h"
 #include "store/store.h"
+#include "store/store_stops.h"
 #include "store/store_tools.h"
 #include "base/log.h"
 #include "os/clock.h"
@@ -33,6 +34,32 @@ static enum code take_keys(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         gate_publish_keys(serve->shared, keys);
     return code;
+}
+
+/* Published only where they changed, since each call that is under way is looked at then. */
+static enum code take_stops(struct serve *serve, struct why *why)
+{
+    struct stops *stops = NULL;
+    int64_t mark;
+    enum code code = store_stops_mark(serve->store, &mark, why);
+
+    if (code == CODE_OK && mark != serve->stops_mark) {
+        code = store_stops_load(serve->store, clock_wall_us(), &stops, why);
+        if (code != CODE_OK)
+            return code;
+        gate_publish_stops(serve->shared, stops);
+        serve->stops_mark = mark;
+    }
+    return code;
+}
+
+/* Where nobody can say who is stopped, all are. */
+static void lose_stops(struct serve *serve, enum code code)
+{
+    if (code == CODE_BUSY && serve->store_busy < BUSY_LOOKS)
+        return;
+    gate_publish_stops(serve->shared, NULL);
+    serve->stops_mark = serve->store_seen = -1;
 }
 
 /* A version that does not compile here (another build made it) is refused once; the one before stays. */
@@ -191,6 +218,10 @@ void serve__follow_store(struct serve *serve)
         serve->store_busy = 0;
         return;
     }
+    if (code == CODE_OK)
+        code = take_stops(serve, &why);
+    if (code != CODE_OK)
+        lose_stops(serve, code);
     if (code == CODE_OK)
         code = take_keys(serve, &why);
     if (code == CODE_OK)

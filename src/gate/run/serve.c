@@ -232,7 +232,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const struct s
 {
     enum code code;
 
-    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .audit_jobs = {.store_seen = -1},
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .stops_mark = -1, .control = -1,
+                             .audit_jobs = {.store_seen = -1},
                              .continue_why = asked->why,
                              .linger_us = (int64_t)asked->while_used_ms * 1000};
     handover_init(&serve->handover, asked->before_fd);

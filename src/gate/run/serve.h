@@ -153,6 +153,7 @@ struct serve {
 
     struct db *store;
     int64_t store_seen;          /* its data_version; -1: look again */
+    int64_t stops_mark;          /* of what is stopped, as it was published; -1: nothing is known of it */
     uint64_t policy_active;      /* the version in force; 0: none */
     uint64_t policy_refused;     /* one that did not compile, and is not tried again */
     struct why store_fault;      /* what was logged last */

@@ -73,6 +73,13 @@ const struct store_source store_sources[STORE_SOURCES] = {
     {"restoration", "restored", "restored_us",
      "SELECT id, NULL, restored_by, json_object('row', id, 'backup_made', backup_made, 'restored_us', restored_us, 'why', why) "
      "FROM restoration WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"stop", "stop_placed", "made_us",
+     "SELECT id, tenant, made_by, json_object('row', id, 'stop', id, 'mark', mark, 'principal', principal, 'agent', agent, "
+     "'upstream', upstream, 'tool', tool, 'session', session, 'until_us', until_us, 'made_us', made_us, 'rule', rule, "
+     "'why', why) FROM stop WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"stop_end", "stop_lifted", "ended_us",
+     "SELECT e.id, s.tenant, e.ended_by, json_object('row', e.id, 'stop', s.id, 'ended_us', e.ended_us, 'why', e.why) "
+     "FROM stop_end e JOIN stop s ON s.mark = e.mark WHERE e.id > ?1 ORDER BY e.id LIMIT 64"},
     {"audit_hold", "hold_placed", "held_us",
      "SELECT id, tenant, held_by, json_object('row', id, 'hold', id, 'principal', principal, 'since_us', since_us, 'until_us', "
      "until_us, 'held_us', held_us, 'why', why) FROM audit_hold WHERE id > ?1 ORDER BY id LIMIT 64"},

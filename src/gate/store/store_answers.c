@@ -3,6 +3,7 @@
 #include "store/store_approvals.h"
 
 #include "store/store.h"
+#include "store/store_stops.h"
 
 #include "json/text.h"
 
@@ -99,6 +100,9 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
         return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
     if (found->may != CODE_OK)
         return found->may;
+    code = answer->is_granted ? store_stops_allow(db, answer->ask, answer->given_us, why) : CODE_OK;
+    if (code != CODE_OK)
+        return code;
     switch (found->state) {
     case APPROVAL_IS_WAITING:
         return check_seen(found, answer, why);

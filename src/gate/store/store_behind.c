@@ -210,16 +210,26 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
     "json_extract(?1, '$.held_us'), ?2, json_extract(?1, '$.why') WHERE NOT EXISTS (SELECT 1 FROM audit_hold h " \
     "WHERE h.held_us = json_extract(?1, '$.held_us') AND h.held_by = ?2 AND h.tenant IS ?3)"
 
+/* Likewise what was lifted since. */
+#define STOP \
+    "INSERT INTO stop(mark, tenant, principal, agent, upstream, tool, session, until_us, made_us, made_by, rule, why) SELECT " \
+    "json_extract(?1, '$.mark'), ?3, json_extract(?1, '$.principal'), json_extract(?1, '$.agent'), json_extract(?1, " \
+    "'$.upstream'), json_extract(?1, '$.tool'), json_extract(?1, '$.session'), json_extract(?1, '$.until_us'), " \
+    "json_extract(?1, '$.made_us'), ?2, json_extract(?1, '$.rule'), json_extract(?1, '$.why') WHERE NOT EXISTS " \
+    "(SELECT 1 FROM stop WHERE mark = json_extract(?1, '$.mark'))"
+
 struct going_on {
     struct db *store;
-    int64_t revoked, withdrawn, held, version;
+    int64_t revoked, withdrawn, held, stopped, version;
 };
 
 static enum code apply(struct going_on *going_on, struct span kind, struct span actor, struct span detail,
                        struct span tenant)
 {
     bool revokes = span_is(kind, "key_revoked"), holds_back = span_is(kind, "hold_placed");
-    int64_t *counted = revokes ? &going_on->revoked : holds_back ? &going_on->held : &going_on->withdrawn;
+    bool stops = span_is(kind, "stop_placed");
+    int64_t *counted = revokes ? &going_on->revoked : holds_back ? &going_on->held : stops ? &going_on->stopped
+                                                                                           : &going_on->withdrawn;
     int64_t before = 0, after = 0, version, ignored;
     enum code code;
 
@@ -231,10 +241,11 @@ static enum code apply(struct going_on *going_on, struct span kind, struct span 
     }
     code = db_number(going_on->store, "SELECT total_changes()", &before);
     if (code == CODE_OK)
-        code = holds_back ? db_change(going_on->store, HOLD,
-                                      DB_VALUES(db_of_text(detail), db_of_text(actor), db_of_text(tenant)))
-                          : db_change(going_on->store, revokes ? REVOKE : WITHDRAW,
-                                      DB_VALUES(db_of_text(detail), db_of_text(actor)));
+        code = holds_back || stops
+                   ? db_change(going_on->store, stops ? STOP : HOLD,
+                               DB_VALUES(db_of_text(detail), db_of_text(actor), db_of_text(tenant)))
+                   : db_change(going_on->store, revokes ? REVOKE : WITHDRAW,
+                               DB_VALUES(db_of_text(detail), db_of_text(actor)));
     if (code == CODE_OK)
         code = db_number(going_on->store, "SELECT total_changes()", &after);
     *counted += after - before;
@@ -249,7 +260,8 @@ static enum code apply_file(struct going_on *going_on, const char *path, struct 
 
     if (code == CODE_OK)
         code = db_prepare(db, "SELECT kind, actor, detail, tenant FROM event WHERE kind IN ('key_revoked', "
-                          "'definition_withdrawn', 'policy_activated', 'hold_placed') AND json_valid(detail) ORDER BY seq",
+                          "'definition_withdrawn', 'policy_activated', 'hold_placed', 'stop_placed') AND json_valid(detail) "
+                          "ORDER BY seq",
                           &stmt);
     while (db_next(&stmt, &code))
         code = apply(going_on, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), db_text(stmt, 3));
@@ -318,6 +330,6 @@ enum code store_go_on(struct db *store, const char *audit, const char *mark, con
     trail_fini(&trail);
     if (code != CODE_OK)
         return code;
-    return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64 ",\"held\":%" PRId64, going_on.revoked,
-                    going_on.withdrawn, going_on.held);
+    return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64 ",\"held\":%" PRId64
+                    ",\"stopped\":%" PRId64, going_on.revoked, going_on.withdrawn, going_on.held, going_on.stopped);
 }

@@ -10,7 +10,7 @@
 
 #include "store/store_fleet.h"
 
-#define STORE__COLUMNS_MAX 9
+#define STORE__COLUMNS_MAX 12
 
 enum store__fleet_table {
     FLEET_POLICY_VERSION = 0,
@@ -23,6 +23,8 @@ enum store__fleet_table {
     FLEET_DEFINITION_WORD,
     FLEET_AUDIT_HOLD,
     FLEET_AUDIT_HOLD_RELEASE,
+    FLEET_STOP,
+    FLEET_STOP_END,
     FLEET_TABLES
 };
 #define FLEET_NONE FLEET_TABLES

@@ -42,6 +42,12 @@ const struct store__table store__fleet[FLEET_TABLES] = {
          MAYBE_INT("until_us"), INT("held_us"), TEXT("held_by"), TEXT("why")}},
     [FLEET_AUDIT_HOLD_RELEASE] = {"audit_hold_release", false, false, "hold IS ?1", NULL,
         {NUMBER("hold", AUDIT_HOLD), INT("released_us"), TEXT("released_by"), TEXT("why")}},
+    [FLEET_STOP] = {"stop", false, false, "mark IS ?1", NULL,
+        {TEXT("mark"), MAYBE_TEXT("tenant"), MAYBE_TEXT("principal"), MAYBE_TEXT("agent"), MAYBE_TEXT("upstream"),
+         MAYBE_TEXT("tool"), MAYBE_TEXT("session"), MAYBE_INT("until_us"), INT("made_us"), TEXT("made_by"), MAYBE_TEXT("rule"),
+         TEXT("why")}},
+    [FLEET_STOP_END] = {"stop_end", false, false, "mark IS ?1", NULL,
+        {TEXT("mark"), INT("ended_us"), TEXT("ended_by"), TEXT("why")}},
 };
 
 /* ---- read off ---- */

@@ -20,6 +20,10 @@
     X(APPROVAL_REQUIRED, "approval_required", POLICY, 403, 4031, APPROVAL, "The call needs a person's approval.")              \
     X(APPROVAL_REFUSED, "approval_refused", POLICY, 403, 4030, POLICY, "A person has refused the call.")                       \
     X(APPROVAL_LIMIT, "approval_limit", POLICY, 429, 4290, RATE, "Too many calls wait for a person's approval.")               \
+    X(STOPPED, "stopped", POLICY, 403, 4030, POLICY, "A person has stopped such calls; do not try again before they are resumed.") \
+    X(STOPPED_AMID, "stopped_amid", POLICY, 403, 4030, POLICY,                                                                 \
+      "A person has stopped the call while it was under way; what the server did of it is not undone.")                       \
+    X(STOPS_UNKNOWN, "stops_unknown", GATE, 503, 5030, UNAVAILABLE, "The gate cannot read what people have stopped.")          \
     X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
     X(BATCH_DENIED, "batch_denied", POLICY, 403, 4030, POLICY, "Another message of the same batch was not permitted.")         \
     X(BATCH_ORDER, "batch_order", POLICY, 403, 4030, POLICY, "A rule asks what was called before; send the calls one by one.") \
