@@ -542,6 +542,7 @@ bench: all pgo $(BENCH_BIN)
 	@tests/bench/policy
 	@tests/bench/audit
 	@tests/bench/ship
+	@tests/bench/centre
 
 # The way of one call through the gate.
 way:

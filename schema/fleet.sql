@@ -125,9 +125,9 @@ BEGIN
        ('^(?:[\u0001-\u007f]|[\u00c2-\u00df][\u0080-\u00bf]|\u00e0[\u00a0-\u00bf][\u0080-\u00bf]|[\u00e1-\u00ec\u00ee\u00ef]'
         '[\u0080-\u00bf]{2}|\u00ed[\u0080-\u009f][\u0080-\u00bf]|\u00f0[\u0090-\u00bf][\u0080-\u00bf]{2}|[\u00f1-\u00f3]'
         '[\u0080-\u00bf]{3}|\u00f4[\u0080-\u008f][\u0080-\u00bf]{2})*$') THEN
-        RETURN encode(said, 'escape');
+        RETURN pg_catalog.encode(said, 'escape');
     END IF;
-    RETURN convert_from(said, 'UTF8');
+    RETURN pg_catalog.convert_from(said, 'UTF8');
 END $$;
 CREATE FUNCTION callgate.text_of(said bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN octet_length(encode(said, 'escape')) = octet_length(said) THEN encode(said, 'escape')
@@ -268,6 +268,7 @@ CREATE TABLE callgate.event_other PARTITION OF callgate.event DEFAULT;
 CREATE UNIQUE INDEX ON callgate.decision_other (node, seq);
 CREATE UNIQUE INDEX ON callgate.outcome_other (node, seq);
 CREATE UNIQUE INDEX ON callgate.event_other (node, seq);
+CREATE INDEX ON callgate.outcome_other (node, decision);
 
 -- Up to where each node's rows are here, all of them: the last one's number and hash.
 CREATE TABLE callgate.trail_cursor (
@@ -382,7 +383,8 @@ $$;
 
 CREATE FUNCTION callgate.day_suffix(of date) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT to_char(of, 'YYYYMMDD') $$;
 
--- Makes a day's partitions, beside those that are written: attaching waits for nobody but who writes into `other`.
+-- Makes a day's partitions, beside those that are written: attaching waits for nobody but who writes into `other`. Their indices grow at each
+-- node's end alone. A call's outcome is found by one of them: without it each call of a running day asked all outcomes of its node.
 CREATE FUNCTION callgate.day_make(of date) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     relation text;
@@ -399,6 +401,9 @@ BEGIN
         EXECUTE format('WITH moved AS (DELETE FROM callgate.%I WHERE day = %L RETURNING *) INSERT INTO callgate.%I SELECT * FROM moved',
                        relation || '_other', of, part);
         EXECUTE format('CREATE UNIQUE INDEX ON callgate.%I (node, seq)', part);
+        IF relation = 'outcome' THEN
+            EXECUTE format('CREATE INDEX ON callgate.%I (node, decision)', part);
+        END IF;
         EXECUTE format('ALTER TABLE callgate.%I ATTACH PARTITION callgate.%I FOR VALUES FROM (%L) TO (%L)', relation, part, of, of + 1);
     END LOOP;
     UPDATE callgate.erasure SET after = least(after, of - 1) WHERE done IS NULL; -- rows came here out of `other`
@@ -422,15 +427,14 @@ END $$;
 
 -- The indices of days that are over. `long`: what may be too long for an index, of the relation's columns.
 CREATE VIEW callgate.day_indices (place, relation, what, columns, long) AS VALUES
-    (1, 'outcome', 'decision', 'node, decision', NULL),
-    (2, 'decision', 'time', 'time_us', NULL),
-    (3, 'decision', 'correlation', 'callgate.text_of(correlation) COLLATE "C"', 'correlation'),
-    (4, 'decision', 'tenant', 'callgate.text_of(tenant) COLLATE "C", time_us', 'tenant'),
-    (5, 'decision', 'tool', 'callgate.text_of(tool) COLLATE "C", verdict, time_us', 'tool'),
-    (6, 'decision', 'principal', 'callgate.text_of(principal) COLLATE "C", time_us', 'principal'),
-    (7, 'decision', 'rule', 'callgate.text_of(rule) COLLATE "C", time_us', 'rule'),
-    (8, 'decision', 'session', 'encode(session, ''hex''), time_us', NULL),
-    (9, 'event', 'kind', 'kind, time_us', NULL);
+    (1, 'decision', 'time', 'time_us', NULL),
+    (2, 'decision', 'correlation', 'callgate.text_of(correlation) COLLATE "C"', 'correlation'),
+    (3, 'decision', 'tenant', 'callgate.text_of(tenant) COLLATE "C", time_us', 'tenant'),
+    (4, 'decision', 'tool', 'callgate.text_of(tool) COLLATE "C", verdict, time_us', 'tool'),
+    (5, 'decision', 'principal', 'callgate.text_of(principal) COLLATE "C", time_us', 'principal'),
+    (6, 'decision', 'rule', 'callgate.text_of(rule) COLLATE "C", time_us', 'rule'),
+    (7, 'decision', 'session', 'encode(session, ''hex''), time_us', NULL),
+    (8, 'event', 'kind', 'kind, time_us', NULL);
 
 -- Makes the next index that a day which is over still lacks. Where somebody has sent a text that is too long for one, it is of the
 -- rows without such texts, and helps who says so. Returns: its name; NULL: there are all.
@@ -553,7 +557,9 @@ BEGIN
         RETURN NULL;
     END IF;
     made := callgate.day_index(at);
-    IF made IS NULL THEN
+    IF made IS NULL THEN -- figures of what the indices are of, too, which only an ANALYZE behind them makes
+        EXECUTE format('ANALYZE callgate.%I, callgate.%I, callgate.%I', 'decision_' || callgate.day_suffix(at),
+                       'outcome_' || callgate.day_suffix(at), 'event_' || callgate.day_suffix(at));
         UPDATE callgate.trail_day SET closed = now() WHERE day = at;
     END IF;
     RETURN coalesce('made ' || made, 'closed ' || at);
@@ -889,10 +895,19 @@ BEGIN
     RETURN QUERY SELECT n.name, n.change >= at, greatest(0, extract(epoch FROM clock_timestamp() - n.beat_at))::bigint
     FROM callgate.node AS n ORDER BY n.name;
 END $$;
+-- Likewise which nodes have erased what a change says, and of which the rows here are emptied, too.
+CREATE FUNCTION callgate.erasure_holders(whose bytea, before bigint) RETURNS TABLE (node text, has boolean, seen_s bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT n.name, EXISTS (SELECT FROM callgate.erasure AS e WHERE e.node = n.name AND e.tenant = whose
+                                        AND e.before_us = before AND e.done IS NOT NULL),
+        greatest(0, extract(epoch FROM clock_timestamp() - n.beat_at))::bigint
+    FROM callgate.node AS n ORDER BY n.name;
+END $$;
 REVOKE ALL ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
-    callgate.compile_state, callgate.change_holders FROM PUBLIC;
+    callgate.compile_state, callgate.change_holders, callgate.erasure_holders FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
-    callgate.compile_state, callgate.change_holders TO callgate_node;
+    callgate.compile_state, callgate.change_holders, callgate.erasure_holders TO callgate_node;
 
 -- ---- status ---------------------------------------------------------------------------------------------------------
 -- What each node last told of itself, and what is here of it: for `callgate fleet status`, of a node or a reader.
@@ -1008,17 +1023,20 @@ CREATE FUNCTION callgate_audit.date(seconds bigint, said text) RETURNS date LANG
 -- And of a text, with a step: date('now', '-1 day').
 CREATE FUNCTION callgate_audit.date(said text, step text) RETURNS date LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (CASE WHEN said = 'now' THEN now() AT TIME ZONE 'UTC' ELSE said::timestamp END + step::interval)::date;
--- Truth is 1 or 0: sum(verdict = 'deny') counts.
-CREATE FUNCTION callgate.count_true(so_far bigint, is_true boolean) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN so_far + CASE WHEN is_true THEN 1 ELSE 0 END;
+-- Truth is 1 or 0: sum(verdict = 'deny') counts. An aggregate calls a function in plpgsql several times as quickly as one in SQL.
+CREATE FUNCTION callgate.count_true(so_far bigint, is_true boolean) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    RETURN CASE WHEN is_true THEN so_far OPERATOR(pg_catalog.+) 1 ELSE so_far END;
+END $$;
 CREATE AGGREGATE callgate_audit.sum(boolean) (sfunc = callgate.count_true, stype = bigint, initcond = '0', combinefunc = int8pl,
                                               parallel = safe);
 
 -- JSON in a text. What is none has no members. As text, numbers too: CAST(... AS BIGINT) makes numbers of them, in SQLite as well.
-CREATE FUNCTION callgate_audit.json_valid(said text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED
-    SET search_path = pg_catalog AS $$
+-- What catches errors cannot be asked within a plan of several processes, also not by the first of them. The steps of a path that stands in
+-- the question are taken once, when it is planned.
+CREATE FUNCTION callgate_audit.json_valid(said text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL UNSAFE AS $$
 BEGIN
-    RETURN said::json IS NOT NULL;
+    RETURN said::pg_catalog.json IS NOT NULL;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN false;
 END $$;
@@ -1026,31 +1044,33 @@ END $$;
 CREATE FUNCTION callgate.json_steps(path text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (SELECT coalesce(array_agg(coalesce(step[1], step[2], step[3]) ORDER BY place), '{}')
             FROM regexp_matches(path, '\."([^"]*)"|\.([^."[]+)|\[(\d+)\]', 'g') WITH ORDINALITY AS found (step, place));
-CREATE FUNCTION callgate.json_at(said text, path text, is_json boolean) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT
-    PARALLEL RESTRICTED COST 1000 SET search_path = pg_catalog AS $$
+CREATE FUNCTION callgate.json_at(said text, steps text[], is_json boolean) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT
+    PARALLEL UNSAFE COST 1000 AS $$
 DECLARE
-    found json;
+    found pg_catalog.json;
+    kind text;
 BEGIN
-    found := said::json #> callgate.json_steps(path);
-    RETURN CASE WHEN is_json OR json_typeof(found) IN ('object', 'array') THEN found::text
-                WHEN json_typeof(found) = 'boolean' THEN CASE found::text WHEN 'true' THEN '1' ELSE '0' END
-                ELSE found #>> '{}' END;
+    found := said::pg_catalog.json OPERATOR(pg_catalog.#>) steps;
+    kind := pg_catalog.json_typeof(found);
+    RETURN CASE WHEN kind IN ('object', 'array') OR is_json THEN found::text
+                WHEN kind = 'boolean' THEN CASE found::text WHEN 'true' THEN '1' ELSE '0' END
+                ELSE found OPERATOR(pg_catalog.#>>) '{}' END;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN NULL;
 END $$;
-CREATE FUNCTION callgate_audit.json_extract(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL RESTRICTED
-    RETURN callgate.json_at(said, path, false);
-CREATE FUNCTION callgate.json_of(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL RESTRICTED
-    RETURN callgate.json_at(said, path, true);
+CREATE FUNCTION callgate_audit.json_extract(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL UNSAFE
+    RETURN callgate.json_at(said, callgate.json_steps(path), false);
+CREATE FUNCTION callgate.json_of(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL UNSAFE
+    RETURN callgate.json_at(said, callgate.json_steps(path), true);
 CREATE OPERATOR callgate_audit.-> (leftarg = text, rightarg = text, function = callgate.json_of);
 CREATE FUNCTION callgate_audit.json_each(said text) RETURNS TABLE (key text, value text, type text) LANGUAGE plpgsql IMMUTABLE STRICT
-    PARALLEL RESTRICTED ROWS 4 COST 1000 SET search_path = pg_catalog AS $$
+    PARALLEL UNSAFE ROWS 4 COST 1000 SET search_path = pg_catalog AS $$
 DECLARE
     whole json;
 BEGIN
     whole := said::json;
     RETURN QUERY
-        SELECT one.key, callgate.json_at(one.value::text, '$', false),
+        SELECT one.key, callgate.json_at(one.value::text, '{}', false),
                CASE json_typeof(one.value) WHEN 'string' THEN 'text' WHEN 'boolean' THEN one.value::text
                     WHEN 'number' THEN CASE WHEN one.value::text ~ '^-?[0-9]+$' THEN 'integer' ELSE 'real' END
                     ELSE json_typeof(one.value) END
@@ -1162,32 +1182,49 @@ CREATE VIEW callgate_audit.policy_text AS
 CREATE VIEW callgate_audit.event_log AS
     SELECT node, seq, callgate.time_text(time_us) AS time, kind, actor, tenant, detail, time_us, day FROM callgate_audit.event;
 
--- Who uses which tool, and how it goes, all nodes together. Without a day it reads every call. Groups are of what was sent; they are
--- made text of once they are few.
+-- Who uses which tool, and how it goes, by day (UTC), all nodes together. Asked for a day it reads that day alone. Groups are of what was
+-- sent, with each principal of its own first, which several processes can count side by side; they are made text of once they are few.
+CREATE VIEW callgate.tool_principal AS
+    SELECT d.day, d.tenant, d.upstream, d.tool, d.principal, count(*) AS calls,
+           count(*) FILTER (WHERE d.verdict = 'permit') AS permitted, count(*) FILTER (WHERE d.verdict = 'deny') AS denied,
+           count(*) FILTER (WHERE d.verdict = 'hold') AS held,
+           count(*) FILTER (WHERE o.outcome IN ('tool_error', 'protocol_error', 'http_error', 'upstream_failure', 'timeout',
+                                                'refused', 'unknown')) AS failed,
+           sum(coalesce(o.latency_us, d.latency_us)) AS latency_us, count(coalesce(o.latency_us, d.latency_us)) AS timed,
+           max(coalesce(o.latency_us, d.latency_us)) AS max_latency_us, min(d.time_us) AS first_us, max(d.time_us) AS last_us
+    FROM callgate.decision AS d LEFT JOIN callgate.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day
+    WHERE d.tool IS NOT NULL GROUP BY d.day, d.tenant, d.upstream, d.tool, d.principal;
+
+CREATE VIEW callgate_audit.tool_day AS
+    SELECT day, callgate.text_of(tenant) COLLATE "C" AS tenant, callgate.text_of(upstream) COLLATE "C" AS upstream,
+           callgate.text_of(tool) COLLATE "C" AS tool, calls, permitted, denied, held, failed, principals, mean_latency_us, max_latency_us,
+           callgate.time_text(first_us) AS first, callgate.time_text(last_us) AS last
+    FROM (SELECT day, tenant, upstream, tool, sum(calls)::bigint AS calls, sum(permitted)::bigint AS permitted,
+                 sum(denied)::bigint AS denied, sum(held)::bigint AS held, sum(failed)::bigint AS failed, count(principal) AS principals,
+                 trunc(sum(latency_us) / nullif(sum(timed), 0))::bigint AS mean_latency_us, max(max_latency_us) AS max_latency_us,
+                 min(first_us) AS first_us, max(last_us) AS last_us
+          FROM callgate.tool_principal GROUP BY day, tenant, upstream, tool) AS grouped;
+
+-- Likewise of all days together: it reads every call.
 CREATE VIEW callgate_audit.tool_use AS
     SELECT callgate.text_of(tenant) COLLATE "C" AS tenant, callgate.text_of(upstream) COLLATE "C" AS upstream,
            callgate.text_of(tool) COLLATE "C" AS tool, calls, permitted, denied, held, failed, principals, mean_latency_us, max_latency_us,
            callgate.time_text(first_us) AS first, callgate.time_text(last_us) AS last
-    FROM (SELECT d.tenant, d.upstream, d.tool, count(*) AS calls,
-                 count(*) FILTER (WHERE d.verdict = 'permit') AS permitted, count(*) FILTER (WHERE d.verdict = 'deny') AS denied,
-                 count(*) FILTER (WHERE d.verdict = 'hold') AS held,
-                 count(*) FILTER (WHERE o.outcome IN ('tool_error', 'protocol_error', 'http_error', 'upstream_failure', 'timeout',
-                                                      'refused', 'unknown')) AS failed,
-                 count(DISTINCT d.principal) AS principals,
-                 trunc(avg(coalesce(o.latency_us, d.latency_us)))::bigint AS mean_latency_us,
-                 max(coalesce(o.latency_us, d.latency_us)) AS max_latency_us,
-                 min(d.time_us) AS first_us, max(d.time_us) AS last_us
-          FROM callgate.decision AS d
-               LEFT JOIN callgate.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day
-          WHERE d.tool IS NOT NULL GROUP BY d.tenant, d.upstream, d.tool) AS grouped;
+    FROM (SELECT tenant, upstream, tool, sum(calls)::bigint AS calls, sum(permitted)::bigint AS permitted,
+                 sum(denied)::bigint AS denied, sum(held)::bigint AS held, sum(failed)::bigint AS failed,
+                 count(DISTINCT principal) AS principals, trunc(sum(latency_us) / nullif(sum(timed), 0))::bigint AS mean_latency_us,
+                 max(max_latency_us) AS max_latency_us, min(first_us) AS first_us, max(last_us) AS last_us
+          FROM callgate.tool_principal GROUP BY tenant, upstream, tool) AS grouped;
 
 -- How much each tenant does, by day (UTC), all nodes together. Asked for a day it reads that day's decisions alone.
 CREATE VIEW callgate_audit.tenant_day AS
     SELECT callgate.text_of(tenant) COLLATE "C" AS tenant, day, calls, permitted, denied, held, principals, tools
-    FROM (SELECT tenant, day, count(*) AS calls,
-                 count(*) FILTER (WHERE verdict = 'permit') AS permitted, count(*) FILTER (WHERE verdict = 'deny') AS denied,
-                 count(*) FILTER (WHERE verdict = 'hold') AS held,
-                 count(DISTINCT principal) AS principals, count(DISTINCT tool) AS tools
-          FROM callgate.decision GROUP BY tenant, day) AS grouped;
+    FROM (SELECT tenant, day, sum(calls)::bigint AS calls, sum(permitted)::bigint AS permitted, sum(denied)::bigint AS denied,
+                 sum(held)::bigint AS held, count(DISTINCT principal) AS principals, count(DISTINCT tool) AS tools
+          FROM (SELECT tenant, day, principal, tool, count(*) AS calls,
+                       count(*) FILTER (WHERE verdict = 'permit') AS permitted, count(*) FILTER (WHERE verdict = 'deny') AS denied,
+                       count(*) FILTER (WHERE verdict = 'hold') AS held
+                FROM callgate.decision GROUP BY tenant, day, principal, tool) AS d
+          GROUP BY tenant, day) AS grouped;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA callgate_audit TO callgate_reader;

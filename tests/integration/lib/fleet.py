@@ -51,7 +51,7 @@ def needs_postgresql():
 
 
 class Database:
-    """A running server. `settings`: more lines of postgresql.conf; `tls=False`: a plain server. `alternatives`: whom its certificate names."""
+    """A running server. `folder`: one that has a database goes on. `settings`: more lines of postgresql.conf; `tls=False`: a plain server. `alternatives`: whom its certificate names."""
 
     def __init__(self, folder=None, settings=None, tls=True, alternatives=("DNS:localhost", "IP:127.0.0.1"), authority=None, port=None,
                  environment=None, start=True, base=None):
@@ -68,9 +68,9 @@ class Database:
                 above.chmod(above.stat().st_mode | 0o011)
         self.authority = authority or Authority(self.folder / "authority", "Database CA")
         self.data, self.socket = self.folder / "data", self.folder / "s"
-        if base is None:
+        if base is None and not self.data.exists(): # else it is one that was here before, with what it has
             self._make()
-        else:
+        elif base is not None:
             self._follow(base)
         self._configure(settings or {}, alternatives)
         if start:
