@@ -363,6 +363,17 @@ CREATE TABLE fleet_change ( -- that this node has taken, in their order and with
     taken_us  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX fleet_change_outbox ON fleet_change(node, outbox);
+-- What every node of the fleet is to erase. Each makes of it a request to its own audit, whose event is the ground of the centre's erasure.
+CREATE TABLE fleet_erasure (
+    tenant    TEXT NOT NULL,
+    before_us INTEGER NOT NULL,
+    asked_us  INTEGER NOT NULL,
+    asked_by  TEXT NOT NULL,
+    why       TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER fleet_erasure_stays BEFORE UPDATE ON fleet_erasure BEGIN SELECT raise(ABORT, 'erasures are append-only'); END;
+CREATE TRIGGER fleet_erasure_remains BEFORE DELETE ON fleet_erasure BEGIN SELECT raise(ABORT, 'erasures are append-only'); END;
+
 CREATE TABLE fleet_refusal ( -- what the centre showed and no node takes; the audit is told of it
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     change     INTEGER NOT NULL, -- behind which this node took nothing

@@ -455,10 +455,12 @@ const struct command commands[] = {
            "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
            "event of the tenant, with why. What a hold keeps (`callgate audit hold`) is refused whole.\n"
            "An answer counts by when it came: of a call under way at TIME it stays.\n"
+           "At one node of a fleet it reaches what the centre has of that node; with --fleet every node erases, one that is\n"
+           "away once it is back. It waits a minute, and names the nodes that have not done it: exit status 1 then.\n"
            "What was exported, copied or backed up is not reached, nor blocks that the file system freed."),
      OPTIONS(TEXT("tenant", tenant, "NAME", "whose values", MUST),
              TIME("before", before_us, "of calls before: " WHEN_FORMS, MUST),
-             REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), JSON, CONFIG)},
+             REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), FLEET, JSON, CONFIG)},
 
     GROUP("fleet", "many gates with one policy and one trail, at a PostgreSQL database"),
     {IS("fleet init", cmd_fleet_init, "make a database the centre of a new fleet"),

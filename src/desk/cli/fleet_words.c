@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WAIT_US (INT64_C(75) * 1000000) /* a version has thirty seconds to be compiled by all */
 #define LOOK_MS 50
@@ -181,6 +182,7 @@ static enum code wait_for(struct fleet_words *words, int64_t command, int64_t *i
         return why_set(why, CODE_DENIED, "the fleet did not take it: %s", said.text);
     if (id != NULL && answer.id != 0)
         *id = answer.id;
+    words->some_lack = strstr(said.text, STORE_FLEET_NOT_YET) != NULL;
     print_safely(stderr, "change %" PRId64 " of the fleet%s%s\n", answer.change, said.text[0] != '\0' ? ": " : "", said.text);
     return CODE_OK;
 }

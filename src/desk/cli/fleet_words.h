@@ -19,6 +19,7 @@ struct fleet_words {
     bool is_fleets;    /* what is written goes to the fleet */
     bool only_closes;  /* it takes away, and gives nothing: it counts here at once, and needs no --fleet */
     int64_t onto;      /* the version that was active */
+    bool some_lack;    /* behind fleet_words_end: it counts here, and not at all nodes yet; stderr names them */
 };
 
 /* FREE: until it writes, it locks nothing. */

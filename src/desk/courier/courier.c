@@ -82,7 +82,7 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 {
     enum code code;
 
-    *courier = (struct courier){.conf = conf, .pause_us = FIRST_PAUSE_US, .gate = gate};
+    *courier = (struct courier){.conf = conf, .pause_us = FIRST_PAUSE_US, .gate = gate, .erasures_at = -1};
     clock_start_name(courier->start);
     random_bytes(courier->instance, sizeof courier->instance);
     code = read_member(courier, why);
@@ -186,6 +186,8 @@ static enum code take_turn(struct courier *courier, struct why *why)
         (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
     }
     courier_note_refused(courier, code, why);
+    if (code == CODE_OK)
+        code = courier_ask_erasures(courier, why);
     if (code == CODE_OK)
         code = approvals_turn(&courier->approvals, courier->pg, clock_monotonic_us(), courier->state.forked == 0, why);
     if (code == CODE_NOMEM || pg_is_lost(courier->pg))

@@ -47,6 +47,7 @@ struct courier {
     struct fleet_state state;
     int64_t policy;              /* the version that is active here; 0: none, or not known yet */
     struct fleet_state saved;    /* what the store has of it */
+    int64_t erasures_at;         /* the change up to which the audit was asked for what the fleet erases; -1: it was not */
     int64_t saved_us;            /* when it was written last, by the monotonic clock */
     int64_t turn_us;             /* the next turn's beginning */
     char start[CLOCK_START_BYTES];
@@ -66,6 +67,9 @@ struct pg_place courier_place(const struct courier *courier);
 enum code courier_confine(const struct courier *courier, struct why *why) MUST_USE;
 /* Until the gate is gone, or a file of its own fails, which `why` tells. */
 enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
+
+/* Asks this gate's audit for what the changes that were taken say is to be erased. */
+enum code courier_ask_erasures(struct courier *courier, struct why *why) MUST_USE;
 
 /* Notes for the audit what of the centre was refused, if that is what failed. */
 void courier_note_refused(struct courier *courier, enum code code, const struct why *why);

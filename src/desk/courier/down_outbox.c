@@ -6,10 +6,12 @@
 #include "courier/down_priv.h"
 
 #include "base/log.h"
+#include "base/num.h"
 #include "json/text.h"
 #include "language/store.h"
 #include "os/clock.h"
 #include "store/store.h"
+#include "store/store_erasures.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 
 #define COMPILE_US (INT64_C(30) * 1000000) /* so long others have to compile what is to be active */
 #define TELL_US (INT64_C(3) * 1000000)     /* so long a command waits to hear that all have it */
+#define ERASE_US (INT64_C(60) * 1000000)   /* and that all have erased, here and at the centre */
 #define ACTIVATION "activation"
 #define CHANGES_MAX 4 /* of one command: two, and it is one of them that is looked for */
 
@@ -84,20 +87,44 @@ static void add_name(char *out, size_t size, struct span name, int64_t age_s)
         (void)snprintf(out + at, size - at, "%s%.*s%s", at > 0 ? ", " : "", SPAN_ARG(name), age);
 }
 
-static enum code ask_who_has(struct down *down, struct pg *pg, int64_t number, struct telling *telling, struct why *why)
+/* NULL: the command erases nothing. */
+static const struct json_node *erasure_of(const struct command *command)
 {
+    const struct json_node *list = json_member(command->rows.root, SPAN_LIT(STORE_ERASURES));
+
+    return list != NULL ? list->child : NULL;
+}
+
+/* Who has taken the change; of one that erases, who has done so, with the centre's rows of it. */
+static enum code ask_holders(struct pg *pg, const struct command *command, int64_t number, struct pg_rows **rows,
+                             struct why *why)
+{
+    const struct json_node *erasure = erasure_of(command);
+    int64_t before_us = 0;
+
+    if (erasure == NULL)
+        return pg_ask(pg, "SELECT node, has, seen_s FROM callgate.change_holders($1)", PG_VALUES(pg_of_int(number)), rows, why);
+    if (num_i64(json_member(erasure, SPAN_LIT("before_us"))->raw, &before_us) != CODE_OK)
+        return why_set(why, CODE_INVALID, "an erasure in the store's outbox says no time");
+    return pg_ask(pg, "SELECT node, has, seen_s FROM callgate.erasure_holders($1, $2)",
+                  PG_VALUES(pg_of_bytes(json_member(erasure, SPAN_LIT("tenant"))->text), pg_of_int(before_us)), rows, why);
+}
+
+static enum code ask_who_has(struct down *down, struct pg *pg, const struct command *command, int64_t number,
+                             struct telling *telling, struct why *why)
+{
+    const bool erases = erasure_of(command) != NULL;
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT node, has, seen_s FROM callgate.change_holders($1)", PG_VALUES(pg_of_int(number)),
-                            &rows,
-                            why);
+    enum code code = ask_holders(pg, command, number, &rows, why);
 
     *telling = (struct telling){.lacking = 0};
-    add_name(telling->have, sizeof telling->have, down->self.node, -1); /* what its last beat said is older */
+    if (!erases)
+        add_name(telling->have, sizeof telling->have, down->self.node, -1); /* what its last beat said is older */
     for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++) {
         const int64_t seen_s = pg_rows_int(rows, i, 2);
         const struct span node = pg_rows_bytes(rows, i, 0);
 
-        if (span_equals(node, down->self.node))
+        if (!erases && span_equals(node, down->self.node))
             continue;
         if (pg_rows_int(rows, i, 1) != 0) {
             add_name(telling->have, sizeof telling->have, node, -1);
@@ -117,16 +144,18 @@ static enum code tell(struct down *down, struct pg *pg, struct command *command,
     struct store_fleet_answer answer = {.change = number, .id = first};
     struct telling telling;
     char text[512];
-    enum code code = ask_who_has(down, pg, number, &telling, why);
+    const bool erases = erasure_of(command) != NULL;
+    enum code code = ask_who_has(down, pg, command, number, &telling, why);
 
     if (code != CODE_OK)
         return code;
     if (command->pending->done_us == 0)
         command->pending->done_us = command->now_us;
-    if (telling.lacking > 0 && command->now_us - command->pending->done_us < TELL_US)
+    if (telling.lacking > 0 && command->now_us - command->pending->done_us < (erases ? ERASE_US : TELL_US))
         return CODE_OK;
-    (void)snprintf(text, sizeof text, "%s %s it%s%s", telling.have, strchr(telling.have, ',') != NULL ? "have" : "has",
-                   telling.lack[0] != '\0' ? "; not yet: " : "", telling.lack);
+    (void)snprintf(text, sizeof text, "%s %s %sit%s%s", telling.have[0] != '\0' ? telling.have : "no node",
+                   strchr(telling.have, ',') != NULL ? "have" : "has", erases ? "erased " : "",
+                   telling.lack[0] != '\0' ? STORE_FLEET_NOT_YET : "", telling.lack);
     answer.problem = span_text(text);
     return end_command(down, command, &answer, why);
 }

@@ -2,6 +2,7 @@
 /* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/fleet_words.h"
 #include "cli/told.h"
 #include "run/serve.h"
 #include "run/serve_audit.h"
@@ -9,6 +10,7 @@
 #include "store/store_approvals.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
+#include "store/store_erasures.h"
 
 #include "base/mem.h"
 #include "os/clock.h"
@@ -22,6 +24,8 @@
 
 #define LOOK_MS 50
 #define WAIT_MS_DEFAULT 60000
+#define COPIES_REMAIN \
+    "the database's own log, pages that it has not cleaned up, and its backups keep copies until they are over"
 
 static void nap(void)
 {
@@ -161,8 +165,8 @@ static int change(const struct asked *asked, struct store_audit_request *request
             status = code == CODE_OK ? do_here(&serve, request, asked->json) : complain_why(code, &why);
     }
     if (status == STATUS_DONE && request->kind == STORE_AUDIT_ERASE && serve.conf->fleet.membership != NULL)
-        print_safely(stderr, "callgate: the fleet's centre empties its rows of this node once it has the event `erased`; the "
-                     "database's own log, pages that it has not cleaned up, and its backups keep copies until they are over\n");
+        print_safely(stderr, "callgate: the fleet's centre empties its rows of this node once it has the event `erased`; "
+                     COPIES_REMAIN "\n");
     serve_close_audit(&serve);
     conf_free(&serve.conf);
     return status;
@@ -196,20 +200,41 @@ static int read_erasure(const struct asked *asked, struct store_audit_request *r
     return OPTIONS_GO;
 }
 
-static int confirm(const struct store_audit_request *request, bool as_json)
+static int confirm(const struct store_audit_request *request, const struct asked *asked)
 {
     char until[CLOCK_TEXT_BYTES], line[16] = "";
 
-    if (as_json || isatty(STDIN_FILENO) == 0)
+    if (asked->json || isatty(STDIN_FILENO) == 0)
         return complain(STATUS_USAGE, "nobody can be asked here; say --yes");
     clock_text(request->before_us, until);
     print_safely(stdout,
-                 "Erase the arguments of all calls of tenant \"%s\" before %s, in the audit and the sealed files beside it?\n"
-                 "They cannot be brought back. [y/N] ", request->tenant, until);
+                 "Erase the arguments of all calls of tenant \"%s\" before %s, %s?\n"
+                 "They cannot be brought back. [y/N] ", request->tenant, until,
+                 asked->fleet ? "at all nodes of the fleet and at its centre" : "in the audit and the sealed files beside it");
     (void)fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y'))
         return complain(STATUS_NEGATIVE, "nothing was erased");
     return OPTIONS_GO;
+}
+
+/* Every node of the fleet asks its own audit for it, once it has the change. */
+static int erase_everywhere(const struct asked *asked, const struct store_audit_request *request)
+{
+    struct fleet_words words;
+    struct why why = {0};
+    enum code code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_LOCKED, &why);
+
+    if (code == CODE_OK)
+        code = store_erasure_add(words.db, request, &why);
+    code = fleet_words_end(&words, code, "erasure", NULL, &why);
+    fleet_words_close(&words);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    print_safely(stderr, "callgate: " COPIES_REMAIN "\n");
+    if (words.some_lack)
+        return complain(STATUS_NEGATIVE, "the nodes that are named last erase once they have the change, by themselves; the "
+                        "same command says later which have");
+    return tell(request, asked->json, true, "every node has erased it, and the centre its rows of each");
 }
 
 int cmd_audit_erase(const struct asked *asked)
@@ -220,6 +245,8 @@ int cmd_audit_erase(const struct asked *asked)
     from_us(&request);
     status = read_erasure(asked, &request);
     if (status == OPTIONS_GO && !asked->yes)
-        status = confirm(&request, asked->json);
-    return status == OPTIONS_GO ? change(asked, &request) : status;
+        status = confirm(&request, asked);
+    if (status != OPTIONS_GO)
+        return status;
+    return asked->fleet ? erase_everywhere(asked, &request) : change(asked, &request);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people decide for a whole fleet, as rows of the store's append-only tables: versions of policies and which is active,
- * keys and their revocations, words on definitions, holds. A command writes such rows without keeping them (db_hold_back),
+ * keys and their revocations, words on definitions, holds, erasures. A command writes such rows without keeping them (db_hold_back),
  * they are read off as JSON into `fleet_outbox`, become a change that all nodes get (fleet/change.h), and are put into each
  * node's store here.
  *
@@ -105,6 +105,8 @@ struct store_fleet_answer {
 };
 enum code store_fleet_answer(struct db *db, int64_t command, const struct store_fleet_answer *answer, int64_t now_us,
                              struct why *why) MUST_USE;
+/* What of `problem` stands before the nodes that do not have it yet. */
+#define STORE_FLEET_NOT_YET "; not yet: "
 /* CODE_NOT_FOUND: it has none yet. Takes: problem: where its sentence goes. */
 enum code store_fleet_answered(struct db *db, int64_t command, struct store_fleet_answer *answer, struct why *problem,
                                struct why *why) MUST_USE;

@@ -25,6 +25,7 @@ enum store__fleet_table {
     FLEET_AUDIT_HOLD_RELEASE,
     FLEET_STOP,
     FLEET_STOP_END,
+    FLEET_ERASURE,
     FLEET_TABLES
 };
 #define FLEET_NONE FLEET_TABLES

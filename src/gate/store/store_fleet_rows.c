@@ -48,6 +48,8 @@ const struct store__table store__fleet[FLEET_TABLES] = {
          TEXT("why")}},
     [FLEET_STOP_END] = {"stop_end", false, false, "mark IS ?1", NULL,
         {TEXT("mark"), INT("ended_us"), TEXT("ended_by"), TEXT("why")}},
+    [FLEET_ERASURE] = {"fleet_erasure", false, false, NULL, NULL,
+        {TEXT("tenant"), INT("before_us"), INT("asked_us"), TEXT("asked_by"), TEXT("why")}},
 };
 
 /* ---- read off ---- */
