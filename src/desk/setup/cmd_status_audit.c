@@ -2,7 +2,7 @@
 /* callgate status: what the audit tells of the gate, and the disk that it fills. */
 #include "setup/cmd_status_priv.h"
 
-#include "run/disk.h"
+#include "admin/disk.h"
 #include "audit/writer.h"
 #include "base/num.h"
 #include "db/db.h"

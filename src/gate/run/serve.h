@@ -16,7 +16,7 @@
 #include "conf/conf.h"
 #include "handover/handover.h"
 #include "fleet/watch.h"
-#include "run/disk.h"
+#include "admin/disk.h"
 #include "providers/providers.h"
 #include "post/poster.h"
 #include "run/serve_usage.h"

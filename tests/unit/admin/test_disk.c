@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/disk.h"
+#include "admin/disk.h"
 #include "fakes/cm.h"
 
 #define MINUTE INT64_C(60000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/disk.h"
+#include "admin/disk.h"
 
 #define HOUR_US 3.6e9
 

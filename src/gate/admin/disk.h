@@ -5,8 +5,8 @@
  * Owns: nothing.
  * Lifetime: struct disk_growth is its holder's, zeroed at first.
  * Errors: none; what cannot be known is DISK_HOURS_MAX. */
-#ifndef RUN_DISK_H
-#define RUN_DISK_H
+#ifndef ADMIN_DISK_H
+#define ADMIN_DISK_H
 
 #include <stdint.h>
 
