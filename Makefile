@@ -53,7 +53,7 @@ say = @$(if $(filter 1,$(V)),:,echo '  $(1)  $(2)')
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wformat=2 -Wundef -Wvla \
             -Wwrite-strings -Wconversion -Werror=implicit-function-declaration -Werror=int-conversion
-HARDEN_CC := -fstack-protector-strong -fstack-clash-protection -fPIE $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
+HARDEN_CC := -fstack-protector-strong -fstack-clash-protection -fPIE $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
 # A call goes through much code, each part once, so that what the processor waits for is code: small code is faster than what -O3 makes of
