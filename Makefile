@@ -543,6 +543,7 @@ bench: all pgo $(BENCH_BIN)
 	@tests/bench/audit
 	@tests/bench/ship
 	@tests/bench/centre
+	@tests/bench/fleet
 
 # The way of one call through the gate.
 way:
