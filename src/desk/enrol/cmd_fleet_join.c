@@ -66,8 +66,8 @@ static enum code make_member(const struct asked *asked, const struct enrol *enro
     return code == CODE_OK ? code : why_set(why, code, "a membership cannot be made: %s", code_text(code));
 }
 
-/* Who asks with psql finds the views of schema/cookbook.md by their names, and days are UTC's, as in a gate's own file. What counts a day
- * has room to do so in memory, and is not compiled first, which takes longer than what it saves. */
+/* Who asks with psql finds the views of schema/cookbook.md by their names, and days are UTC's, as in a gate's own file. What
+ * counts a day has room to do so in memory, and is not compiled first, which takes longer than what it saves. */
 static enum code set_how_it_reads(struct enrol *enrol, const char *role, struct why *why)
 {
     char sql[SQL_BYTES];

@@ -9,7 +9,8 @@ enum code store_erasure_add(struct db *db, const struct store_audit_request *req
 
     if (code != CODE_OK)
         return code;
-    code = db_change(db, "INSERT INTO " STORE_ERASURES "(tenant, before_us, asked_us, asked_by, why) VALUES (?1, ?2, ?3, ?4, ?5)",
+    code = db_change(db, "INSERT INTO " STORE_ERASURES "(tenant, before_us, asked_us, asked_by, why) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5)",
                      DB_VALUES(db_of_text(span_text(request->tenant)), db_of_int(request->before_us),
                                db_of_int(request->asked_us), db_of_text(span_text(request->actor)),
                                db_of_text(span_text(request->why))));

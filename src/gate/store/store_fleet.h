@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people decide for a whole fleet, as rows of the store's append-only tables: versions of policies and which is active,
- * keys and their revocations, words on definitions, holds, erasures. A command writes such rows without keeping them (db_hold_back),
- * they are read off as JSON into `fleet_outbox`, become a change that all nodes get (fleet/change.h), and are put into each
- * node's store here.
+ * keys and their revocations, words on definitions, holds, erasures. A command writes such rows without keeping them
+ * (db_hold_back), they are read off as JSON into `fleet_outbox`, become a change that all nodes get (fleet/change.h), and are
+ * put into each node's store here.
  *
  * Versions, keys and holds have the same numbers on every node, since other rows and people name them by it. All other rows
  * are numbered by each store for itself, as they come: so a revocation that was given at a node while the centre was away is
