@@ -314,12 +314,22 @@ static enum code turn(struct courier *courier, struct why *why)
 
 #define LOOK_US INT64_C(50000) /* so often it looks whether somebody here asks something of the fleet */
 
-/* Waits until the next turn is due, or the gate says something. Returns: whether there is a gate. */
+/* Whether the gate goes on: it says that it has recorded its last row, or is gone. */
+static bool hear_gate(const struct courier *courier)
+{
+    struct fleet_message message;
+    ssize_t got = recv(courier->gate, &message, sizeof message, MSG_DONTWAIT);
+
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR;
+    return got == (ssize_t)sizeof message && message.kind != FLEET_LAST;
+}
+
+/* Waits until the next turn is due, or the gate says something. Returns: whether it goes on. */
 static bool wait_for_more(struct courier *courier)
 {
     struct pollfd ends[] = {{.fd = courier->gate, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
     int64_t left_us = courier->turn_us - clock_monotonic_us();
-    struct fleet_message message;
 
     if (courier->pg != NULL)
         ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
@@ -331,9 +341,7 @@ static bool wait_for_more(struct courier *courier)
         courier_tell_nodes(courier);
     if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
         courier->turn_us = 0;
-    if (ends[0].revents == 0)
-        return true;
-    return recv(courier->gate, &message, sizeof message, MSG_DONTWAIT) > 0 || errno == EAGAIN || errno == EINTR;
+    return ends[0].revents == 0 || hear_gate(courier);
 }
 
 enum code courier_run(struct courier *courier, struct why *why)
@@ -355,4 +363,15 @@ enum code courier_run(struct courier *courier, struct why *why)
             break;
     }
     return code;
+}
+
+void courier_finish(struct courier *courier)
+{
+    struct fleet_message message = {.kind = FLEET_LAST};
+    struct why why = {""};
+    int64_t seq = courier->pg != NULL && courier->shipper != NULL ? shipper_finish(courier->shipper) : -1;
+
+    if (seq >= 0 && evidence_turn(courier->evidence, courier->pg, clock_monotonic_us(), seq, &why) != CODE_OK)
+        log_warn("fleet", "the last checkpoints wait for the next start: %s", why.text);
+    (void)!send(courier->gate, &message, sizeof message, MSG_NOSIGNAL);
 }

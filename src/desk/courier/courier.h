@@ -8,7 +8,7 @@
  *
  * Threads: one.
  * Owns: all that it opens.
- * Lifetime: the process's; it is killed when its parent ends, and loses nothing by that.
+ * Lifetime: the process's; it is killed when its parent ends, and loses nothing by that: what is left goes up at the next start.
  * Errors: the centre away: it tries again; its own files: it ends, and is started again. */
 #ifndef COURIER_COURIER_H
 #define COURIER_COURIER_H
@@ -65,8 +65,11 @@ enum code courier_check(const struct conf *conf, struct why *why) MUST_USE;
 struct pg_place courier_place(const struct courier *courier);
 /* Shuts the process in: the folders of the store, the audit and the database's authority, the database's ports, names. */
 enum code courier_confine(const struct courier *courier, struct why *why) MUST_USE;
-/* Until the gate is gone, or a file of its own fails, which `why` tells. */
+/* Until the gate ends, or a file of its own fails, which `why` tells. */
 enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
+/* Brings to the centre what the gate recorded last, and the checkpoints over it; then says so to the gate, which waits for that,
+ * and not for long. So the trail of a gate that was stopped ends at the centre as it does in its file. */
+void courier_finish(struct courier *courier);
 
 /* Asks this gate's audit for what the changes that were taken say is to be erased. */
 enum code courier_ask_erasures(struct courier *courier, struct why *why) MUST_USE;

@@ -43,6 +43,8 @@ static enum code serve(const struct conf *conf, struct why *why)
     tell(why);
     if (code == CODE_OK)
         code = courier_run(&courier, why);
+    if (code == CODE_OK)
+        courier_finish(&courier);
     courier_close(&courier);
     return code;
 }

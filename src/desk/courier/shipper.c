@@ -158,6 +158,19 @@ enum code shipper_start(const struct shipper_conf *conf, struct shipper **out, s
     return code == CODE_OK ? thread_start(&shipper->tends, "tend", tend, shipper, why) : code;
 }
 
+int64_t shipper_finish(struct shipper *shipper)
+{
+    bool more = true;
+
+    atomic_store(&shipper->ships.is_stopping, true);
+    thread_poke(&shipper->ships);
+    if (!thread_join_within(&shipper->ships, STOP_MS))
+        return -1;
+    while (more)
+        ship_once(shipper, &more);
+    return up_figures(shipper->up)->shipped_seq;
+}
+
 bool shipper_stop(struct shipper **shipper)
 {
     struct shipper *it = *shipper;

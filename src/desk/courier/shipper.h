@@ -27,6 +27,9 @@ struct shipper_report {
 };
 
 enum code shipper_start(const struct shipper_conf *conf, struct shipper **out, struct why *why) MUST_USE;
+/* Ships on the caller's thread what is left of the trail, after its own has ended. Returns: up to which row all is at the
+ * centre; -1: that thread waits for the database, and ships on. */
+int64_t shipper_finish(struct shipper *shipper);
 /* Returns: false: a thread waits for the database, and all is as it was; the process may end all the same. NULL is fine. */
 bool shipper_stop(struct shipper **shipper) MUST_USE;
 void shipper_report(struct shipper *shipper, struct shipper_report *out);

@@ -31,19 +31,16 @@ static enum code check_cursor(struct asking *asking)
     struct verify_report *report = asking->report;
     struct pg_rows *rows = NULL;
     enum code code = pg_ask(asking->pg, "SELECT seq, hash FROM callgate.trail_cursor WHERE node = $1",
-                            PG_VALUES(node_of(asking)), &rows,
-                            asking->why);
+                            PG_VALUES(node_of(asking)), &rows, asking->why);
 
     if (code == CODE_OK && pg_rows_count(rows) == 0)
         centre_fault(report, 0, "trail_cursor", "seq", "nothing says up to where its rows are here");
     else if (code == CODE_OK && pg_rows_int(rows, 0, 0) != asking->said->last_seq)
         centre_fault(report, asking->said->last_seq + 1, "trail_cursor", "seq", "the node has put rows here up to %lld, but "
-                                                                                "the last one "
-                     "is %lld: the end was cut off, or rows were put in", (long long)pg_rows_int(rows, 0, 0),
+                     "the last one is %lld: the end was cut off, or rows were put in", (long long)pg_rows_int(rows, 0, 0),
                      (long long)asking->said->last_seq);
     else if (code == CODE_OK && !span_equals(pg_rows_bytes(rows, 0, 1), span_of(report->head, DIGEST_BYTES)))
-        centre_fault(report, asking->said->last_seq, "trail_cursor", "hash", "the row that the node has put here last is "
-                                                                             "another one");
+        centre_fault(report, asking->said->last_seq, "trail_cursor", "hash", "the last row that the node put is another one");
     pg_rows_free(&rows);
     return code;
 }
@@ -57,8 +54,7 @@ static enum code check_fork(struct asking *asking)
 
     if (code == CODE_OK && pg_rows_count(rows) == 1)
         centre_fault(asking->report, pg_rows_int(rows, 0, 0), "trail_fork", "seq", "the node is forked, as %.*s has told: "
-                                                                                   "there are two "
-                     "records of it%s%.*s", SPAN_ARG(pg_rows_bytes(rows, 0, 1)), pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
+                     "there are two records of it%s%.*s", SPAN_ARG(pg_rows_bytes(rows, 0, 1)), pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
                      SPAN_ARG(pg_rows_bytes(rows, 0, 2)));
     pg_rows_free(&rows);
     return code;
@@ -68,8 +64,7 @@ static enum code check_pairs(struct asking *asking)
 {
     struct pg_rows *rows = NULL;
     enum code code = pg_ask(asking->pg, "SELECT o.seq FROM callgate.outcome AS o JOIN callgate.decision AS d ON d.node = "
-                                        "o.node AND "
-                            "d.seq = o.decision WHERE o.node = $1 AND d.day <> o.day ORDER BY o.seq LIMIT 1",
+                            "o.node AND d.seq = o.decision WHERE o.node = $1 AND d.day <> o.day ORDER BY o.seq LIMIT 1",
                             PG_VALUES(node_of(asking)), &rows, asking->why);
 
     if (code == CODE_OK && pg_rows_count(rows) == 1)

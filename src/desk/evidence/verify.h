@@ -73,6 +73,7 @@ struct verify_source {
     enum code (*bring)(void *context, int64_t first, int64_t *last);
     void *context;
     int64_t last;       /* number of the last row */
+    int64_t marked;     /* checkpoints come behind their rows, in their order: so many have all that they will have */
     bool is_cut;        /* what stood before it is gone, and with it which tenants and open permits there were; it left: */
     int64_t cut_seq;    /* its last row, */
     unsigned char cut_hash[DIGEST_BYTES]; /* whose hash is this */

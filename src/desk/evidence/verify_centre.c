@@ -19,6 +19,7 @@
 /* A node's trail as it stands at the centre. */
 struct standing {
     int64_t last;            /* row; 0: none */
+    int64_t marked;          /* so many rows the last checkpoint is over */
     bool is_cut;             /* its beginning went with its days: up to `cut`, whose hash this is */
     int64_t cut;
     unsigned char cut_hash[DIGEST_BYTES];
@@ -85,9 +86,11 @@ static enum code find_standing(struct run *run)
 {
     struct standing *standing = &run->standing;
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(run->pg, "SELECT coalesce(" LAST_ROW ", 0)", PG_VALUES(node_of(run)), &rows, run->why);
+    enum code code = pg_ask(run->pg, "SELECT coalesce(" LAST_ROW ", 0), coalesce((SELECT max(size) FROM callgate.checkpoint "
+                            "WHERE node = $1), 0)", PG_VALUES(node_of(run)), &rows, run->why);
 
     standing->last = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
+    standing->marked = code == CODE_OK ? pg_rows_int(rows, 0, 1) : 0;
     run->report->last_seq = standing->last;
     pg_rows_free(&rows);
     if (code == CODE_OK)
@@ -138,7 +141,7 @@ static enum code verify_file(struct run *run, size_t at, bool is_last)
 {
     const struct standing *standing = &run->standing;
     struct centre_file file = file_at(standing, at);
-    struct verify_source source = {.last = is_last ? standing->last : file.last,
+    struct verify_source source = {.last = is_last ? standing->last : file.last, .marked = standing->marked,
                                    .is_cut = standing->is_cut && at == standing->first_file, .cut_seq = standing->cut};
     struct verify_conf conf = {.source = &source, .keys = &run->keys, .sequence = run->sequence, .ends_trail = is_last,
                                .follows = at > standing->first_file, .progress = run->conf->progress,

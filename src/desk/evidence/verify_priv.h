@@ -162,6 +162,12 @@ void verify__fault(struct verifier *verifier, int64_t seq, const char *table, co
 
 size_t verify__evident_faults(const struct verifier *verifier); /* so far, but for those of what is around the evidence */
 
+/* Whether a checkpoint over rows up to number `seq` may not have come yet to where they are. */
+static inline bool verify__awaits(const struct verifier *verifier, int64_t seq)
+{
+    return verifier->conf->source != NULL && verifier->conf->source->marked < seq;
+}
+
 /* verify.c: brings rows from number `first` on, where they are in no file. *last: up to which number. */
 enum code verify__bring(const struct verifier *verifier, int64_t first, int64_t *last) MUST_USE;
 

@@ -54,10 +54,10 @@ static enum code read_unsigned(const struct verifier *verifier, int64_t covered,
     return code;
 }
 
-/* Whether a gate that signs wrote the file. */
+/* Whether a gate that signs wrote the file; a fleet's do. */
 static bool is_signing(const struct verifier *verifier)
 {
-    return verifier->report->checkpoints > 0 || verifier->keys.count > verifier->given;
+    return verify__awaits(verifier, verifier->seq) || verifier->report->checkpoints > 0 || verifier->keys.count > verifier->given;
 }
 
 static bool are_young(const struct verifier *verifier, const struct unsigned_rows *rows)
@@ -76,8 +76,9 @@ static enum code is_beginning(const struct verifier *verifier, const struct unsi
     int64_t marks = 0;
     enum code code = verifier->has_checkpoints ? db_number(verifier->db, "SELECT count(*) FROM checkpoint", &marks) : CODE_OK;
 
-    *is = marks == 0 && verifier->begin == 0 && verifier->outside_count == 0 && verifier->report->heads_elsewhere == 0 &&
-          !verifier->stopped && !verifier->report->is_sealed && are_young(verifier, rows);
+    *is = marks == 0 && (verify__awaits(verifier, verifier->seq) ||
+                         (verifier->begin == 0 && verifier->outside_count == 0 && verifier->report->heads_elsewhere == 0 &&
+                          !verifier->stopped && !verifier->report->is_sealed && are_young(verifier, rows)));
     return code;
 }
 
@@ -93,11 +94,15 @@ static void judge(struct verifier *verifier, int64_t covered, const struct unsig
 {
     const struct verify_report *report = verifier->report;
 
-    if (verifier->stopped || report->is_sealed)
+    bool awaits = verify__awaits(verifier, verifier->seq);
+
+    if ((verifier->stopped || report->is_sealed) && !awaits)
         verify__fault(verifier, verifier->seq, "event", "kind", "it is the last row, which a gate always signs, and only row "
                       "%lld is: the end was written anew, or checkpoints were taken out", (long long)covered);
     else if (!are_young(verifier, rows))
-        verify__doubt(verifier, "rows %lld to %lld are not signed, although a gate signs a row within seconds: it died before "
+        verify__doubt(verifier, awaits ? "rows %lld to %lld are here without a checkpoint over them, which a node brings within "
+                      "seconds: it ended before that, and its next start brings it, or somebody else wrote them"
+                      : "rows %lld to %lld are not signed, although a gate signs a row within seconds: it died before "
                       "that, or somebody else wrote them", (long long)rows->first, (long long)verifier->seq);
 }
 
@@ -115,7 +120,7 @@ enum code verify__end_signed(struct verifier *verifier)
         miss_checkpoints(verifier);
     if (code == CODE_OK && rows.count > 0 && verify__evident_faults(verifier) == 0 && is_signing(verifier))
         judge(verifier, covered, &rows);
-    if (verifier->conf->ends_trail && report->is_sealed)
+    if (verifier->conf->ends_trail && report->is_sealed && verifier->conf->source == NULL) /* the next file comes with a row */
         verify__doubt(verifier, "the trail ends with a sealed file: the one behind it is not here; only a gate that died in a "
                       "rotation leaves that, until its next start");
     report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && verify__evident_faults(verifier) == 0 &&

@@ -303,14 +303,16 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
 
 enum code verify__named(struct verifier *verifier, const struct verify_row *event)
 {
+    const struct verify_source *source = verifier->conf->source;
     struct db_stmt *stmt;
     enum code code;
 
     if (!verifier->has_checkpoints)
         return CODE_OK;
     code = db_find(verifier->db, "SELECT 1 FROM checkpoint WHERE json_valid(?1) AND size = json_extract(?1, '$.size') "
-                   "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0",
-                   DB_VALUES(db_of_text(event->detail)), &stmt);
+                   "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0 UNION ALL "
+                   "SELECT 1 WHERE json_valid(?1) AND CAST(json_extract(?1, '$.size') AS INTEGER) > ?2", /* it may come yet */
+                   DB_VALUES(db_of_text(event->detail), db_of_int(source != NULL ? source->marked : INT64_MAX)), &stmt);
     if (code == CODE_NOT_FOUND)
         verify__fault(verifier, event->seq, "event", "detail", "the checkpoint that it names is not there");
     db_finalize(&stmt);

@@ -18,7 +18,8 @@
 #define FLEET_TRIAL "trial" /* the last: it reads its files, says whether they are good, and ends */
 
 enum fleet_kind {
-    FLEET_BEGUN = 0 /* the courier has read its files, or `text` says why not */
+    FLEET_BEGUN = 0, /* the courier has read its files, or `text` says why not */
+    FLEET_LAST       /* from the gate: it has recorded the last row, and signed it; back: that is at the centre, or stays */
 };
 
 struct fleet_message {

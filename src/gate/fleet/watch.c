@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define START_MS 30000 /* the system's name service may be slow */
+#define LAST_US INT64_C(3000000) /* so long a gate that ends waits until what it recorded last is at the centre */
 #define SPEND_US INT64_C(10000000) /* the store is told no more often how old the last beat is */
 
 void fleet_watch_init(struct fleet_watch *watch, const struct conf *conf)
@@ -82,6 +83,22 @@ enum code fleet_watch_check(const struct conf *conf, struct why *why)
     if (end >= 0)
         (void)close(end);
     return code;
+}
+
+void fleet_watch_end(struct fleet_watch *watch)
+{
+    struct fleet_message message = {.kind = FLEET_LAST};
+    struct pollfd answer = {.fd = watch->courier, .events = POLLIN};
+    int64_t now_us = clock_monotonic_us(), until_us = now_us + LAST_US;
+
+    if (!watch->is_on || watch->courier < 0 || send(watch->courier, &message, sizeof message, MSG_NOSIGNAL) < 0)
+        return;
+    do {
+        message.kind = FLEET_BEGUN; /* of one that was started again */
+        if (poll(&answer, 1, (int)((until_us - now_us) / 1000)) != 1 || recv(watch->courier, &message, sizeof message, 0) <= 0)
+            break;
+        now_us = clock_monotonic_us();
+    } while (message.kind != FLEET_LAST && now_us < until_us);
 }
 
 void fleet_watch_fini(struct fleet_watch *watch)

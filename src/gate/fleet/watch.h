@@ -31,6 +31,8 @@ void fleet_watch_init(struct fleet_watch *watch, const struct conf *conf);
 enum code fleet_watch_start(struct fleet_watch *watch, const struct conf *conf, struct why *why) MUST_USE;
 /* Whether a courier would get on with what the configuration names; changes nothing, and asks no centre. */
 enum code fleet_watch_check(const struct conf *conf, struct why *why) MUST_USE;
+/* The audit is closed: has the courier bring what it recorded last. Blocks: up to three seconds, where the centre is slow. */
+void fleet_watch_end(struct fleet_watch *watch);
 void fleet_watch_fini(struct fleet_watch *watch);
 
 /* Looks at the store and the clock. Returns: by which reason all calls are denied from now on; REASON_UNSET: by none. */

@@ -15,7 +15,6 @@
 
 #define DRAIN_LOOK_US 20000
 #define CALM_US 200000 /* idle connections may ask once more: who writes at the moment of a close learns nothing of his call */
-#define START_WAIT_MS 5000
 #define TRIM_CONNECTIONS 1000 /* so many connections have gone since the peak: about 10 MiB */
 #define TRIM_BYTES (32u << 20)
 #define TRIM_PAUSE_US 10000000
@@ -23,8 +22,8 @@
 #define ANSWERS_WAITING 256 /* how many answers, as large as a route keeps them, a worker's ring has room for */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define LISTED_MAX_BYTES ((size_t)16 << 20)
-#define STORE_WAIT_MS 20 /* main waits no longer for the store, since signals and the admin port wait behind it; a locked
-                          * store is asked again at the next look */
+#define STORE_WAIT_MS 20 /* once it runs, main waits no longer for the store, since signals and the admin port wait behind it; a
+                          * locked store is asked again at the next look. A start waits as commands do: its courier writes, too */
 
 static void take_names(void *context)
 {
@@ -69,7 +68,6 @@ static enum code open_shared(struct serve *serve, struct why *why)
         code = serve->fleet.is_on ? store_secret(serve->store, "redact", false, conf.redact_key, why)
                                   : serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
     if (code == CODE_OK) {
-        db_busy_wait(serve->store, STORE_WAIT_MS);
         code = gate_shared_new(&conf, &serve->shared);
         if (code == CODE_OK)
             code = serve__past_keeps(&serve->past, serve->conf, conf.past_key);
@@ -486,7 +484,6 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     serve->has_signals = code == CODE_OK;
     if (code != CODE_OK)
         return code;
-    db_busy_wait(serve->store, START_WAIT_MS);
     serve__follow_store(serve);
     gate_withhold(serve->shared, fleet_watch_look(&serve->fleet, serve->store));
     code = serve__open_approvals(serve, why);
@@ -557,6 +554,8 @@ void serve_close(struct serve *serve)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
     serve_close_audit(serve);
+    if (serve->ring != NULL && handover_heir(&serve->handover) == -1) /* else the next gate's courier brings what is left */
+        fleet_watch_end(&serve->fleet);
     proxy_free(&serve->proxy);
     web_free(&serve->web); /* after the last checkpoint */
     providers_free(&serve->providers);

@@ -62,7 +62,7 @@ static void open_source(struct source *source, const char *path)
     while (db_next(&stmt, &code))
         assert_int_equal(pieces_put_mark(&source->pieces, db_int(stmt, 0), db_int(stmt, 1), db_blob(stmt, 2), db_text(stmt, 3)),
                          CODE_OK);
-    source->source = (struct verify_source){.db = source->pieces.db, .bring = bring, .context = source};
+    source->source = (struct verify_source){.db = source->pieces.db, .bring = bring, .context = source, .marked = INT64_MAX};
     assert_int_equal(db_number(source->file, ROW_MAX_SEQ, &source->source.last), CODE_OK);
 }
 
