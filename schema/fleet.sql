@@ -20,13 +20,14 @@ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA callgate TO callgate_node, callgate_reader;
 
--- One row. Nodes of this number and of the one before go on; a newer node ships nothing until `callgate fleet upgrade`.
+-- One row. Of the number the hundreds say what nodes of before cannot go on with; they go on with more of the rest. A node that is newer
+-- ships nothing until `callgate fleet upgrade`.
 CREATE TABLE callgate.schema_version (
     one    boolean PRIMARY KEY DEFAULT true CHECK (one),
     number integer NOT NULL,
     since  timestamptz NOT NULL DEFAULT now()
 );
-INSERT INTO callgate.schema_version (number) VALUES (1);
+INSERT INTO callgate.schema_version (number) VALUES (100);
 GRANT SELECT ON callgate.schema_version TO callgate_node, callgate_reader;
 
 -- ---- roster and seats -----------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@
  *
  * Threads: one.
  * Owns: all that it opens.
- * Lifetime: the process's; it is killed when its parent ends, and loses nothing by that: what is left goes up at the next start.
+ * Lifetime: the process's; it is killed when its parent ends, and loses nothing by that: what is left goes up at the next
+ *   start.
  * Errors: the centre away: it tries again; its own files: it ends, and is started again. */
 #ifndef COURIER_COURIER_H
 #define COURIER_COURIER_H
@@ -67,8 +68,8 @@ struct pg_place courier_place(const struct courier *courier);
 enum code courier_confine(const struct courier *courier, struct why *why) MUST_USE;
 /* Until the gate ends, or a file of its own fails, which `why` tells. */
 enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
-/* Brings to the centre what the gate recorded last, and the checkpoints over it; then says so to the gate, which waits for that,
- * and not for long. So the trail of a gate that was stopped ends at the centre as it does in its file. */
+/* Brings to the centre what the gate recorded last, and the checkpoints over it; then says so to the gate, which waits for
+ * that, and not for long. So the trail of a gate that was stopped ends at the centre as it does in its file. */
 void courier_finish(struct courier *courier);
 
 /* Asks this gate's audit for what the changes that were taken say is to be erased. */

@@ -8,10 +8,12 @@
 #ifndef COURIER_SEAT_H
 #define COURIER_SEAT_H
 
+#include "fleet/member.h"
 #include "pg/pg.h"
 
 #define SEAT_INSTANCE_BYTES 16 /* random, of one process; who comes back on another session gets its seat again */
 
+/* Asks the centre which it has, first. */
 enum code seat_take(struct pg *pg, const unsigned char instance[SEAT_INSTANCE_BYTES], const char *node,
                     struct why *why) MUST_USE;
 

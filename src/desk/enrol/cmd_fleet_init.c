@@ -119,13 +119,17 @@ int cmd_fleet_init(const struct asked *asked)
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 
-/* There is one schema so far: what a later one needs goes here, before the nodes are upgraded. */
+/* There is one schema so far: what leads from one to a later one goes here. */
 int cmd_fleet_upgrade(const struct asked *asked)
 {
     struct enrol enrol;
     struct why why = {0};
     enum code code = enrol_open(asked, &enrol, &why);
 
+    if (code == CODE_OK && enrol.schema != 0 && enrol.schema < FLEET_SCHEMA)
+        code = why_set(&why, CODE_INVALID, "the schema there is number %lld, which no callgate that was released has made: "
+                       "from that nothing leads to %d; restore the centre from a backup", (long long)enrol.schema,
+                       FLEET_SCHEMA);
     if (code == CODE_OK)
         code = enrol_must_be_ready(&enrol, &why);
     if (code == CODE_OK) {

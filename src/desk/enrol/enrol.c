@@ -87,12 +87,9 @@ void enrol_close(struct enrol *enrol)
 
 enum code enrol_must_be_ready(const struct enrol *enrol, struct why *why)
 {
-    if (enrol->schema == ENROL_SCHEMA)
-        return CODE_OK;
     if (enrol->schema == 0)
         return why_set(why, CODE_NOT_FOUND, "that database has no fleet; make one by `callgate fleet init`");
-    return why_set(why, CODE_INVALID, "the schema there is number %" PRId64 ", and this callgate's %d; %s", enrol->schema,
-                   ENROL_SCHEMA, enrol->schema < ENROL_SCHEMA ? "run `callgate fleet upgrade`" : "upgrade this callgate");
+    return fleet_schema_fits(enrol->schema, why);
 }
 
 /* ---- the roster ---- */

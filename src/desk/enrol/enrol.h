@@ -12,8 +12,6 @@
 #include "fleet/member.h"
 #include "pg/pg.h"
 
-#define ENROL_SCHEMA 1 /* the number of schema/fleet.sql */
-
 extern const char enrol_schema[]; /* its text */
 
 struct enrol {
@@ -29,7 +27,7 @@ struct enrol {
  * CODE_LIMIT: the server is older than PostgreSQL 15. */
 enum code enrol_open(const struct asked *asked, struct enrol *enrol, struct why *why) MUST_USE;
 void enrol_close(struct enrol *enrol);
-/* The schema must be this version's. */
+/* The schema must be one that this version goes on with. */
 enum code enrol_must_be_ready(const struct enrol *enrol, struct why *why) MUST_USE;
 
 /* Reads --key-file, and the roster of the centre, which must be of that fleet and signed by it. */

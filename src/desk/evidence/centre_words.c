@@ -54,7 +54,8 @@ static enum code check_fork(struct asking *asking)
 
     if (code == CODE_OK && pg_rows_count(rows) == 1)
         centre_fault(asking->report, pg_rows_int(rows, 0, 0), "trail_fork", "seq", "the node is forked, as %.*s has told: "
-                     "there are two records of it%s%.*s", SPAN_ARG(pg_rows_bytes(rows, 0, 1)), pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
+                     "there are two records of it%s%.*s", SPAN_ARG(pg_rows_bytes(rows, 0, 1)),
+                     pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
                      SPAN_ARG(pg_rows_bytes(rows, 0, 2)));
     pg_rows_free(&rows);
     return code;

@@ -57,7 +57,8 @@ static enum code read_unsigned(const struct verifier *verifier, int64_t covered,
 /* Whether a gate that signs wrote the file; a fleet's do. */
 static bool is_signing(const struct verifier *verifier)
 {
-    return verify__awaits(verifier, verifier->seq) || verifier->report->checkpoints > 0 || verifier->keys.count > verifier->given;
+    return verify__awaits(verifier, verifier->seq) || verifier->report->checkpoints > 0 ||
+           verifier->keys.count > verifier->given;
 }
 
 static bool are_young(const struct verifier *verifier, const struct unsigned_rows *rows)

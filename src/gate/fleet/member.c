@@ -8,6 +8,7 @@
 #include "json/text.h"
 #include "os/file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- what both files have ---- */
@@ -321,4 +322,20 @@ enum code fleet_key_read(const char *path, struct fleet_key **out, struct why *w
         fleet_key_free(&key);
     *out = key;
     return code;
+}
+
+/* ---- the centre's schema ---- */
+
+#define MAJOR 100
+
+enum code fleet_schema_fits(int64_t number, struct why *why)
+{
+    if (number < FLEET_SCHEMA)
+        return why_set(why, CODE_INVALID, "the centre's schema is number %" PRId64 ", and this callgate needs %d: run "
+                       "`callgate fleet upgrade`; until then this node ships nothing, and goes on with what it has as while "
+                       "the centre is away", number, FLEET_SCHEMA);
+    if (number / MAJOR != FLEET_SCHEMA / MAJOR)
+        return why_set(why, CODE_INVALID, "the centre's schema is number %" PRId64 ", and this callgate goes on with %d to %d: "
+                       "upgrade this callgate", number, FLEET_SCHEMA, FLEET_SCHEMA / MAJOR * MAJOR + MAJOR - 1);
+    return CODE_OK;
 }

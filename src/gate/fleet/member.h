@@ -14,6 +14,7 @@
 
 #include "fleet/roster.h"
 
+#define FLEET_SCHEMA 100 /* of schema/fleet.sql: this version needs it at the centre, or a later one of the same hundred */
 #define FLEET_SECRET_BYTES 32
 #define MEMBER_FILE_BYTES ((size_t)3 << 20)
 
@@ -48,6 +49,10 @@ void member_free(struct member **member); /* NULL is fine */
 enum code member_read_text(struct span text, struct member *member, struct why *why) MUST_USE;
 /* Appends the text of a membership file; the buffer should wipe. */
 enum code member_write(const struct member *member, struct buf *text) MUST_USE;
+
+/* Whether a node of this version goes on with the centre's schema of that number: its own, or a later one of the same hundred.
+ * CODE_INVALID, with a sentence that says what to upgrade. */
+enum code fleet_schema_fits(int64_t number, struct why *why) MUST_USE;
 
 /* The key file that `fleet init` makes, and `join`, `leave` need: kept elsewhere than at a node. */
 struct fleet_key {

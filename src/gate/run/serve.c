@@ -22,8 +22,9 @@
 #define ANSWERS_WAITING 256 /* how many answers, as large as a route keeps them, a worker's ring has room for */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define LISTED_MAX_BYTES ((size_t)16 << 20)
-#define STORE_WAIT_MS 20 /* once it runs, main waits no longer for the store, since signals and the admin port wait behind it; a
-                          * locked store is asked again at the next look. A start waits as commands do: its courier writes, too */
+#define STORE_WAIT_MS 20 /* once it runs, main waits no longer for the store, since signals and the admin port wait behind it;
+                          * a locked store is asked again at the next look. A start waits as commands do: its courier
+                          * writes, too */
 
 static void take_names(void *context)
 {
