@@ -101,8 +101,8 @@ static void judge(struct verifier *verifier, int64_t covered, const struct unsig
         verify__fault(verifier, verifier->seq, "event", "kind", "it is the last row, which a gate always signs, and only row "
                       "%lld is: the end was written anew, or checkpoints were taken out", (long long)covered);
     else if (!are_young(verifier, rows))
-        verify__doubt(verifier, awaits ? "rows %lld to %lld are here without a checkpoint over them, which a node brings within "
-                      "seconds: it ended before that, and its next start brings it, or somebody else wrote them"
+        verify__doubt(verifier, awaits ? "rows %lld to %lld are here without a checkpoint over them, which a node brings "
+                      "within seconds: it ended before that, and its next start brings it, or somebody else wrote them"
                       : "rows %lld to %lld are not signed, although a gate signs a row within seconds: it died before "
                       "that, or somebody else wrote them", (long long)rows->first, (long long)verifier->seq);
 }
