@@ -75,6 +75,7 @@ CREATE TABLE agent_key (
     digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32), -- SHA-256 of the key
     principal  TEXT NOT NULL,
     tenant     TEXT NOT NULL,
+    agent      TEXT, -- the program that acts by it for the principal; NULL: not said
     expires_us INTEGER, -- UTC microseconds; NULL: never
     note       TEXT,
     roles      TEXT, -- of a person's, blank-separated; NULL: it is an agent's

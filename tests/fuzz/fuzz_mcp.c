@@ -296,7 +296,7 @@ static void alter_session(const unsigned char *key, const struct mcp_session_sco
 static void check_session(struct span id)
 {
     static const unsigned char key[MCP_SESSION_KEY_BYTES];
-    const struct mcp_session_scope scope = {SPAN_LIT("r"), SPAN_LIT("t"), SPAN_LIT("p"), SPAN_LIT("/v1")};
+    const struct mcp_session_scope scope = {SPAN_LIT("r"), SPAN_LIT("t"), SPAN_LIT("p"), SPAN_LIT("a"), SPAN_LIT("/v1")};
     struct mcp_session session = {id, SPAN_LIT("2025-06-18"), false}, found;
     struct buf out;
 

@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 #define CAP_BYTES (16u << 20)
 
 static const unsigned char key[MCP_SESSION_KEY_BYTES];
-static const struct mcp_binding ours = {key, {{"r", 1}, {"t", 1}, {"p", 1}, {NULL, 0}}};
-static const struct mcp_binding theirs = {key, {{"r", 1}, {"t", 1}, {"q", 1}, {NULL, 0}}};
+static const struct mcp_binding ours = {key, {{"r", 1}, {"t", 1}, {"p", 1}, {NULL, 0}, {NULL, 0}}};
+static const struct mcp_binding theirs = {key, {{"r", 1}, {"t", 1}, {"q", 1}, {NULL, 0}, {NULL, 0}}};
 
 struct asked {
     struct buf canonical, method, name;

@@ -101,8 +101,9 @@ BROKEN = ["%", "%2", "%zz", "%c3", "%c3%a4", "&lt", "&nope;", "&#0;", "&#xd800;"
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "America/St_Johns"]
 HOURS = ["08:00-17:30", "22:00-06:00", "00:00-24:00", "18:00-24:00", "00:00-00:01", "23:59-00:00", "02:00-03:00", "12:00-11:59"]
 # People whose names mean something where they are put, and what says them.
+AGENTS = ["", "bot", "shopbot", "a*b", ".."]
 PEOPLE = ["bot", "test", "a", "a*b", "..", "a/b", "x?", "a%b", "a/..", "%2e.\\b", "a/.../b", "xy", "\\", "Ada", "a.b", "a b", "a\u200bb"]
-SAYING = ["{principal}", "{principal}", "{tenant}", "x{principal}", "{principal}y", "{upstream}{principal}", "{{principal}}", "{{tenant}",
+SAYING = ["{principal}", "{principal}", "{agent}", "{tenant}", "x{principal}", "{principal}y", "{upstream}{principal}", "{{principal}}", "{{tenant}",
           "{user}", "{", "{principal", "a{{{tenant}}}", "{}"]
 SAYING_OF = {"glob": ["{principal}*", "\\{principal}", "\\\\{principal}*", "?{tenant}", "*{principal}*"], "under": ["/srv/{principal}", "/{tenant}/", "/srv/{tenant}{principal}/a"],
              "url": ["{principal}.example.com", "*.{tenant}", "{upstream}", "{principal}", "{tenant}b.example.com"]}
@@ -518,7 +519,7 @@ class Generator:
                 value.update(within=choice(["5s", "1min", "1h"])) if self.maybe(0.6) else None
                 value.update(every=self.maybe(0.8)) if self.maybe(0.7) else None
             if self.maybe(0.5):
-                value["by"] = sample(["session", "correlation", "principal", "tenant"], self.random.randrange(1, 3))
+                value["by"] = sample(["session", "correlation", "principal", "agent", "tenant"], self.random.randrange(1, 3))
             if "called" in value and self.maybe(0.2):
                 value["upstreams"] = choice([["shop"], ["test", "s*"], ["*"]])
         elif word == "plan":
@@ -586,7 +587,7 @@ class Generator:
 
     def limit(self, sums):
         limit = {"calls": Number(self.random.choice(["1", "1", "2", "3", "5"]))}
-        by = ["tenant", "principal", "upstream", "tool", "client"]
+        by = ["tenant", "principal", "agent", "upstream", "tool", "client"]
         if sums and self.maybe(0.6):
             self.summed = True
             limit = {"sum": self.random.choice([["a"], ["a"], ["b"], [WILD], ["list", WILD], [("..", "a")], ["a", WILD, "b"]]),
@@ -618,7 +619,7 @@ class Generator:
     def rule(self, number):
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
-        for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("upstreams", ["shop", "test"], 0.2),
+        for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("agents", AGENTS[1:], 0.1), ("upstreams", ["shop", "test"], 0.2),
                                   ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5), ("paths", PATHS, 0.1),
                                   ("queries", QUERIES, 0.1), ("groups", GROUPS[:-1], 0.12), ("scopes", SCOPES, 0.08)):
             if word in ("groups", "scopes") and "who" in self.without:
@@ -652,7 +653,7 @@ class Generator:
         form = self.random.choice(list(SHORT))
         upstream = self.random.choice(["shop", "test", "shop", "test", "*", "s*"])
         words = ["everyone", "everyone", "principal:bot", "bot", "test", "t*", "principal:everyone"]
-        words += [f"tenant:{one}" for one in TENANTS] + ([f"group:{one}" for one in GROUPS[:-1]] if "who" not in self.without else [])
+        words += ["agent:bot", "agent:b*"] + [f"tenant:{one}" for one in TENANTS] + ([f"group:{one}" for one in GROUPS[:-1]] if "who" not in self.without else [])
         who, tools = self.random.choice(words), self.random.sample(TOOLS + ["re*", "?e*"], 2)
         kind, colon, name = who.partition(":")
         match = {"upstreams": [upstream]}
@@ -670,6 +671,8 @@ class Generator:
         method = "tools/call" if self.maybe(0.8) else self.random.choice(METHODS)
         call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(PEOPLE if "said" in self.wanted else PEOPLE[:2]),
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
+        if self.maybe(0.6):
+            call["agent"] = self.random.choice(AGENTS)
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)
             if not self.past and "schema" not in self.without and self.maybe(0.9):
@@ -730,7 +733,7 @@ class Generator:
             earlier = self.random.choice([{"resource": self.uri() or "x"}, {"prompt": self.random.choice(TOOLS)}])
         if self.met and self.maybe(0.5):
             earlier = {"met": self.random.choice(meetable(rules))} if self.maybe(0.7) else {**earlier, "met": self.random.choice(meetable(rules))}
-        for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("session", ["s1", "s2", ""]),
+        for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("agent", AGENTS), ("session", ["s1", "s2", ""]),
                            ("correlation", ["c1", "c2", ""]), ("ago", ["0s", "1s", "2s", "5s", "6s", "1min", "61s", "1h", "24h", "25h"])):
             if self.maybe(0.3):
                 earlier[word] = self.random.choice(pool)

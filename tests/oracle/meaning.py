@@ -141,7 +141,7 @@ def as_text(value):
 
 VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "path", "url", "email"]
 FOLDING = ["equals", "in", "contains", "glob", "starts_with", "ends_with"]
-VARIABLES = ["principal", "tenant", "upstream"]
+VARIABLES = ["principal", "tenant", "upstream", "agent"]
 
 
 def say(text, call, name):
@@ -531,8 +531,8 @@ def undecided_place(condition, call, closes, nots, where):
 # ---- what is asked beyond arguments; `call["past"]` is what earlier calls left behind, or None ----
 
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-BY = {"session": ["tenant", "principal", "upstream", "session"], "correlation": ["tenant", "correlation"],
-      "principal": ["tenant", "principal"], "tenant": ["tenant"]}
+BY = {"session": ["tenant", "principal", "agent", "upstream", "session"], "correlation": ["tenant", "correlation"],
+      "principal": ["tenant", "principal"], "agent": ["tenant", "agent"], "tenant": ["tenant"]}
 
 
 def listed(value):
@@ -715,7 +715,7 @@ def values_of(word, call):
     return [call[one]] if call.get(one) else []  # nothing is matched by no pattern, not even by `*`
 
 
-MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "labels", "tools", "resources", "prompts", "groups", "scopes"]
+MATCHED = ["tenants", "principals", "upstreams", "methods", "agents", "paths", "queries", "labels", "tools", "resources", "prompts", "groups", "scopes"]
 
 
 def match_truths(rule, call):
@@ -956,8 +956,8 @@ class Past:
         return per
 
     def bound_to(self, rule, call):
-        """11: tenant, principal, upstream, tool (and what else the message is about), the canonical arguments, the rule."""
-        return (*(call.get(word) for word in ("tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path", "query")),
+        """11: tenant, principal, agent, upstream, tool (and what else the message is about), the canonical arguments, the rule."""
+        return (call.get("agent", ""), *(call.get(word) for word in ("tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path", "query")),
                 repr("root" in call and canonical(call["root"])), rule["id"])
 
     def is_granted(self, rule, call):

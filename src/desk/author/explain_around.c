@@ -15,6 +15,7 @@ void telling__question(struct telling *telling, const struct question *q)
 {
     say_name(telling, "", q->principal);
     say_name(telling, " of tenant ", q->tenant);
+    say_name(telling, " by the agent ", q->agent);
     words_held(&telling->text, " in the groups ", q, DIM_GROUP);
     words_held(&telling->text, " with the scopes ", q, DIM_SCOPE);
     telling__text(telling, "", NULL, NULL);

@@ -33,6 +33,7 @@ static bool share_callers(const struct rule *a, const struct rule *b)
 {
     return overlap(&a->match.by[DIM_TENANT], &b->match.by[DIM_TENANT]) &&
            overlap(&a->match.by[DIM_PRINCIPAL], &b->match.by[DIM_PRINCIPAL]) &&
+           overlap(&a->match.by[DIM_AGENT], &b->match.by[DIM_AGENT]) &&
            overlap(&a->match.by[DIM_UPSTREAM], &b->match.by[DIM_UPSTREAM]);
 }
 

@@ -523,7 +523,8 @@ static void look_into(struct probe *probe, const struct condition *condition)
 
 void warn__holes(const struct policy *policy, struct faults *warnings)
 {
-    const struct question question = {.principal = SPAN_LIT("ada"), .tenant = SPAN_LIT("acme"), .upstream = SPAN_LIT("files")};
+    const struct question question = {.principal = SPAN_LIT("ada"), .tenant = SPAN_LIT("acme"), .upstream = SPAN_LIT("files"),
+                                      .agent = SPAN_LIT("helper")};
     struct arena arena;
 
     arena_init(&arena, TRIED_MAX_BYTES);

@@ -16,11 +16,12 @@
 #define WORD_LETTERS 5
 #define TURNED_LETTERS 4
 
-enum kind { KIND_ID = 0, KIND_TOOL, KIND_TENANT, KIND_GROUP, KIND_SCOPE, KIND_COUNT };
+enum kind { KIND_ID = 0, KIND_TOOL, KIND_TENANT, KIND_AGENT, KIND_GROUP, KIND_SCOPE, KIND_COUNT };
 
-static const char *const kind_text[KIND_COUNT] = {"rule", "tool", "tenant", "group", "scope"};
+static const char *const kind_text[KIND_COUNT] = {"rule", "tool", "tenant", "agent", "group", "scope"};
 static const enum dimension named_by[KIND_COUNT] = {
-    [KIND_TOOL] = DIM_TOOL, [KIND_TENANT] = DIM_TENANT, [KIND_GROUP] = DIM_GROUP, [KIND_SCOPE] = DIM_SCOPE};
+    [KIND_TOOL] = DIM_TOOL, [KIND_TENANT] = DIM_TENANT, [KIND_AGENT] = DIM_AGENT, [KIND_GROUP] = DIM_GROUP,
+    [KIND_SCOPE] = DIM_SCOPE};
 
 struct named {
     struct span text;

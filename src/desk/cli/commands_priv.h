@@ -102,7 +102,8 @@
 #define DECISION                                                                                                 \
     TEXT("tenant", tenant, "NAME", "of this tenant; in texts * stands for anything"),                            \
         TEXT("correlation", correlation, "ID", "that belong together"),                                          \
-        TEXT("principal", principal, "NAME", "of this agent"),                                                   \
+        TEXT("principal", principal, "NAME", "in this one's name"),                                              \
+        TEXT("agent", agent, "NAME", "of this agent, where it is known which acts for the principal"),           \
         LIST("group", groups, "NAME", "who asked is in this group; may be repeated"),                            \
         LIST("scope", scopes, "NAME", "the token has this scope; may be repeated"),                              \
         TEXT("tool", tool, "NAME", "of this tool, prompt or resource"),                                          \

@@ -20,10 +20,10 @@
 #define SHORT_BYTES 64
 #define NUMBER_BYTES 24
 #define QUESTION_BYTES 3000 /* who reads the trail stands in it with his words */
-#define COLUMNS "seq,time,tenant,principal,upstream,method,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
+#define COLUMNS "seq,time,tenant,principal,agent,upstream,method,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
 
 /* What a question may say, as `audit query` knows it. */
-static const char *const asked_by[] = {"text", "tenant", "principal", "tool", "upstream", "verdict", "reason", "rule",
+static const char *const asked_by[] = {"text", "tenant", "principal", "agent", "tool", "upstream", "verdict", "reason", "rule",
                                        "correlation", "session", "method", "outcome", "since", "until", "group", "client",
                                        "detector", NULL};
 

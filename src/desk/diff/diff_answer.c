@@ -145,7 +145,8 @@ static void try_values(struct trying *t, const struct condition *condition)
 /* Whether no call with these names was answered, and there is room for one more. */
 static bool is_new(struct trying *t, const struct question *q)
 {
-    const struct span names[] = {q->tenant, q->principal, q->upstream, q->method, q->tool, q->resource, q->prompt, q->path};
+    const struct span names[] = {q->tenant, q->principal, q->agent, q->upstream, q->method, q->tool, q->resource, q->prompt,
+                                 q->path};
     uint64_t hash = 1;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

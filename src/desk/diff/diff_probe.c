@@ -73,6 +73,7 @@ static enum code write_call(struct buf *out, const struct question *q)
     buf_add_byte(out, '{');
     add_text(out, "tenant", q->tenant, "test");
     add_text(out, "principal", q->principal, "test");
+    add_text(out, "agent", q->agent, "");
     add_text(out, "upstream", q->upstream, "test");
     add_text(out, "method", q->method, "tools/call");
     add_text(out, "answers", q->answers, "");
@@ -231,7 +232,7 @@ static enum code note_flip(struct probing *p, const struct question *question)
 static uint64_t hash_call(const struct question *q)
 {
     const struct span parts[] = {q->tenant, q->principal, q->upstream, q->method, q->answers, q->tool, q->client, q->prompt,
-                                 q->path, q->query, q->resource, q->shown, q->session, q->correlation,
+                                 q->path, q->query, q->resource, q->shown, q->session, q->correlation, q->agent,
                                  q->root ? q->root->raw : SPAN_NONE, q->meta ? q->meta->raw : SPAN_NONE,
                                  q->params ? q->params->raw : SPAN_NONE, q->claims ? q->claims->raw : SPAN_NONE};
     uint64_t hash = hash_mix(1 + q->plan.step, (uint64_t)q->time_us);

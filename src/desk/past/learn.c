@@ -201,6 +201,8 @@ static enum code add_sample(struct learn *learn, struct learn_kind *kind, const 
     if (code == CODE_OK)
         code = learn__copy(learn, question->principal, &sample->principal);
     if (code == CODE_OK)
+        code = learn__copy(learn, question->agent, &sample->agent);
+    if (code == CODE_OK)
         code = learn__copy(learn, question->answers, &sample->answers);
     if (code == CODE_OK && question->root != NULL && kind->about != LEARN_PLAIN)
         code = learn__copy(learn, recorded->arguments, &sample->raw);
@@ -265,6 +267,9 @@ enum code learn_add(struct learn *learn, const struct recorded *recorded)
     code = add_name(learn, &kind->tenants, question->tenant);
     if (code == CODE_OK)
         code = add_name(learn, &kind->principals, question->principal);
+    kind->agents.many |= question->agent.len == 0;
+    if (code == CODE_OK && !kind->agents.many)
+        code = add_name(learn, &kind->agents, question->agent);
     if (code == CODE_OK)
         code = add_sample(learn, kind, recorded);
     return code == CODE_OK ? add_arguments(learn, kind, recorded) : code;

@@ -76,7 +76,7 @@ enum learn_about {
 };
 
 struct learn_sample {
-    struct span tenant, principal;
+    struct span tenant, principal, agent;
     struct span answers;
     struct span raw; /* canonical arguments; at == NULL: none */
 };
@@ -90,7 +90,7 @@ struct learn_kind {
     uint64_t lost;        /* arguments cut, erased, redacted as a whole, damaged */
     uint64_t cut, erased, redacted; /* of these */
     int64_t first_us, last_us;
-    struct learn_names tenants, principals;
+    struct learn_names tenants, principals, agents; /* agents: `many`, too, where a call had none */
     struct shape *root;
     uint32_t shapes;
     bool too_many_shapes;

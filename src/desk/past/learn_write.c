@@ -132,7 +132,13 @@ static void write_names(struct matching *matching, const char *key, const struct
     end_list(matching);
 }
 
-static void begin_match(struct matching *matching, const struct learn_names *tenants, const struct learn_names *principals)
+static uint32_t listed(const struct learn_names *names)
+{
+    return names->many ? 0 : names->count;
+}
+
+static void begin_match(struct matching *matching, const struct learn_names *tenants, const struct learn_names *principals,
+                        const struct learn_names *agents)
 {
     struct draft *draft = matching->draft;
 
@@ -140,12 +146,14 @@ static void begin_match(struct matching *matching, const struct learn_names *ten
         draft__line(draft, "# more than %d tenants: all are permitted\n", LEARN_NAMES_MAX);
     if (principals->many)
         draft__line(draft, "# more than %d principals: all are permitted\n", LEARN_NAMES_MAX);
-    matching->in_block =
-        (tenants->many ? 0 : tenants->count) + (principals->many ? 0 : principals->count) > NAMES_IN_LINE;
+    if (agents->many && agents->count > 0)
+        draft__line(draft, "# more than %d agents, or calls without one: all are permitted\n", LEARN_NAMES_MAX);
+    matching->in_block = listed(tenants) + listed(principals) + listed(agents) > NAMES_IN_LINE;
     draft__line(draft, matching->in_block ? "match:\n" : "match: {");
     draft->indent += matching->in_block;
     write_names(matching, "tenants", tenants);
     write_names(matching, "principals", principals);
+    write_names(matching, "agents", agents);
 }
 
 static void end_match(struct matching *matching)
@@ -157,8 +165,8 @@ static void end_match(struct matching *matching)
 /* All protocol methods of one upstream, from kinds[at] on: they stand together. */
 static void write_protocol(struct writing *writing, uint32_t at)
 {
-    struct span tenant_room[LEARN_NAMES_MAX], principal_room[LEARN_NAMES_MAX];
-    struct learn_names tenants = {0}, principals = {0};
+    struct span tenant_room[LEARN_NAMES_MAX], principal_room[LEARN_NAMES_MAX], agent_room[LEARN_NAMES_MAX];
+    struct learn_names tenants = {0}, principals = {0}, agents = {0};
     struct learn *learn = writing->learn;
     struct learn_kind *first = learn->kinds[at];
     struct draft *draft = &writing->draft;
@@ -170,13 +178,14 @@ static void write_protocol(struct writing *writing, uint32_t at)
         if (is_protocol(learn->kinds[i])) {
             add_names(&tenants, &learn->kinds[i]->tenants, tenant_room);
             add_names(&principals, &learn->kinds[i]->principals, principal_room);
+            add_names(&agents, &learn->kinds[i]->agents, agent_room);
             calls += learn->kinds[i]->calls;
         }
     make_id(writing, first, SPAN_LIT("protocol"));
     draft__line(draft, "- id: %.*s\n", SPAN_ARG(first->id));
     draft->indent++;
     draft__line(draft, "effect: permit\n");
-    begin_match(&matching, &tenants, &principals);
+    begin_match(&matching, &tenants, &principals, &agents);
     write_one(&matching, "upstreams", first->upstream);
     begin_list(&matching, "methods");
     for (uint32_t i = at; i < learn->kind_count && span_equals(learn->kinds[i]->upstream, first->upstream); i++)
@@ -265,7 +274,7 @@ static void write_match(struct draft *draft, const struct learn_kind *kind)
 {
     struct matching matching = {.draft = draft};
 
-    begin_match(&matching, &kind->tenants, &kind->principals);
+    begin_match(&matching, &kind->tenants, &kind->principals, &kind->agents);
     write_one(&matching, "upstreams", kind->upstream);
     if (kind->path.len > 0)
         write_one(&matching, "paths", kind->path);
@@ -417,6 +426,10 @@ static void write_test(struct draft *draft, const struct learn_kind *kind, const
     draft__text(draft, sample->tenant);
     buf_addf(draft->out, ", principal: ");
     draft__text(draft, sample->principal);
+    if (sample->agent.len > 0) {
+        buf_addf(draft->out, ", agent: ");
+        draft__text(draft, sample->agent);
+    }
     buf_addf(draft->out, ", upstream: ");
     draft__text(draft, kind->upstream);
     if (kind->path.len > 0) {

@@ -17,7 +17,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_HASH };
+       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_HASH, C_AGENT };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -109,7 +109,8 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
         int column;
         struct span *text;
     } texts[] = {
-        {C_TENANT, &question->tenant}, {C_PRINCIPAL, &question->principal}, {C_CLIENT, &question->client},
+        {C_TENANT, &question->tenant}, {C_PRINCIPAL, &question->principal}, {C_AGENT, &question->agent},
+        {C_CLIENT, &question->client},
         {C_CORRELATION, &question->correlation}, {C_UPSTREAM, &question->upstream}, {C_METHOD, &question->method},
         {C_TARGET, &question->path}, {C_QUERY, &question->query},
         {C_TOOL, &recorded->target}, {C_RULE, &recorded->rule}, {C_REASON, &recorded->reason_text},

@@ -74,7 +74,7 @@ struct recorded {
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
     "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
-    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, lower(hex(policy_hash)) FROM decision "
+    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, lower(hex(policy_hash)), agent FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

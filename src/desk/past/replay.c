@@ -120,6 +120,8 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, const st
     if (code == CODE_OK)
         code = arena_keep(&replayer->arena, question->principal, &told->call.principal);
     if (code == CODE_OK)
+        code = arena_keep(&replayer->arena, question->agent, &told->call.agent);
+    if (code == CODE_OK)
         code = arena_keep(&replayer->arena, question->upstream, &told->call.upstream);
     if (code == CODE_OK)
         code = arena_keep(&replayer->arena, question->method, &told->call.method);

@@ -38,7 +38,7 @@ struct replay_answer {
 struct replay_call {
     uint64_t seq;
     int64_t time_us;
-    struct span tenant, principal, upstream, method, target, path;
+    struct span tenant, principal, agent, upstream, method, target, path;
     enum replay_fate fate;
     enum recorded_lack lack;
     struct replay_verdict was, is; /* `is` of an unknown one: against a permit */

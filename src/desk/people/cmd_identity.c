@@ -47,7 +47,7 @@ struct outcome {
     const struct proxy_route *route;
     const struct identity_provider *provider;
     const struct identity_token *token;     /* NULL: of a certificate, or nobody */
-    struct span principal, tenant;
+    struct span principal, tenant, agent, agent_by;
     char why[1024];
 };
 
@@ -182,7 +182,7 @@ static const char words[] =
     "[  subject   {subject}\n][  uri       {uri}\n][  dns       {dns}\n][  email     {email}\n][  issued    {issued}\n]"
     "[  begins    {begins}\n][  expires   {expires}\n]"
     "{*routes}route {route}: [nobody. {why}][{?why}{?principal} It would be ]"
-    "[{?principal}principal {principal}, tenant {tenant}]\n"
+    "[{?principal}principal {principal}, tenant {tenant}[, agent {agent}][, the agent of {agent_by}]]\n"
     "[{?groups=[]}  groups    none\n][  groups    {*groups:first 12}{.}{/, }[ and {groups:beyond 12} more]\n]"
     "[{?scopes=[]}  scopes    none\n][  scopes    {*scopes:first 12}{.}{/, }[ and {scopes:beyond 12} more]\n]"
     "[{?bound_to_certificate}  bound     to a client certificate: on a connection without it, nobody\n]"
@@ -242,6 +242,10 @@ static void tell_outcome(struct explaining *e, const struct outcome *outcome)
     doc_text_or_null(doc, "why", outcome->why[0] != '\0' ? span_text(outcome->why) : SPAN_NONE);
     doc_text_or_null(doc, "principal", outcome->principal);
     doc_text_or_null(doc, "tenant", outcome->tenant);
+    doc_text_or_null(doc, "agent", outcome->agent);
+    doc_text_or_null(doc, "agent_by", outcome->agent_by);
+    if (token != NULL && token->actors.at != NULL)
+        doc_json(doc, "actors", token->actors);
     if (token != NULL) {
         fill_list(doc, "groups", token->groups, token->group_count);
         fill_list(doc, "scopes", token->scopes, token->scope_count);
@@ -288,6 +292,9 @@ static void explain_reading(struct explaining *e, const struct identity_source *
     if (token != NULL) {
         outcome->principal = token->principal;
         outcome->tenant = token->tenant;
+        outcome->agent = token->agent;
+        if (source->agent_by_certificate)
+            outcome->agent_by = SPAN_LIT("the client certificate that is shown beside it");
     }
     tell_outcome(e, outcome);
     identity_token_unref(&token);

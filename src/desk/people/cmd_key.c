@@ -39,6 +39,7 @@ static struct doc *doc_of(const struct store_key *key)
 
     doc_int(doc, "api_key", key->id);
     doc_text(doc, "principal", key->principal);
+    doc_text_or_null(doc, "agent", key->agent);
     doc_text_or_null(doc, "roles", key->roles);
     doc_text_or_null(doc, "tenant", key->roles.at == NULL ? key->tenant : SPAN_NONE);
     print_time(doc, "expires", key->expires_us);
@@ -57,8 +58,8 @@ static int print_made(const struct store_key *key, const char *text, bool as_jso
     code = told_read(&told, doc);
     if (code == CODE_OK) {
         told_say(told.root, "{key}\n");
-        told_print(stderr, told.root, "key {api_key} of {principal}, [a person who is {roles}][tenant {tenant}]; it is not "
-                   "shown again, keep it safe\n");
+        told_print(stderr, told.root, "key {api_key} of {principal}[ by the agent {agent}], [a person who is {roles}]"
+                   "[tenant {tenant}]; it is not shown again, keep it safe\n");
     }
     told_end(&told);
     doc_free(&doc);
@@ -120,8 +121,13 @@ int cmd_key_create(const struct asked *asked)
     actor_name(actor);
     buf_init(&role_text, ROLES_BYTES_MAX);
     status = check_whose(asked->tenant, &asked->may_claim, &asked->roles, &role_text);
+    if (status == OPTIONS_GO && asked->agent != NULL)
+        status = asked->roles.count > 0 ? complain(STATUS_USAGE, "--agent says which program calls tools by the key, and a "
+                                                   "person's calls none; leave it out")
+                                        : check_name("agent", asked->agent);
     key.expires_us = asked->lasts_ms > 0 ? key.made_us + (int64_t)asked->lasts_ms * 1000 : 0;
     key.principal = span_text(asked->principal);
+    key.agent = span_text(asked->agent);
     key.tenant = span_text(asked->tenant != NULL ? asked->tenant : "");
     key.roles = asked->roles.count > 0 ? buf_peek(&role_text) : SPAN_NONE;
     key.made_why = span_text(asked->why);
@@ -167,7 +173,7 @@ int cmd_key_list(const struct asked *asked)
 {
     static const struct table_column columns[] = {
         {.title = "key", .key = "api_key", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
-        {.title = "principal"},
+        {.title = "principal"}, {.title = "agent", .none = ""},
         {.title = "tenant, or roles", .words = "[{tenant}][{roles}]"}, {.title = "expires", .none = "never"},
         {.title = "why", .key = "made_why", .none = ""},
     };

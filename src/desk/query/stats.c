@@ -39,8 +39,8 @@ struct stats {
 
 const char *stats_by_text(enum stats_by by)
 {
-    static const char *const texts[] = {"tenant", "tool", "verdict", "reason", "rule", "principal", "upstream", "method",
-                                        "outcome", "answer", "answer_rule", "detector", "node", "minute"};
+    static const char *const texts[] = {"tenant", "tool", "verdict", "reason", "rule", "principal", "agent", "upstream",
+                                        "method", "outcome", "answer", "answer_rule", "detector", "node", "minute"};
 
     BUG_ON((unsigned)by >= STATS_BYS);
     return texts[by];

@@ -13,7 +13,7 @@
 /* What is selected of a call: its names in the order of enum stats_by, and what is measured. Takes: of: makes a column's text
  * of the name of an outcome's; latency: that column. */
 #define STATS_CALLS(of, latency) \
-    "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " \
+    "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.agent, d.upstream, d.method, " \
     of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") ", d.node, NULL" \
     ", d.time_us, " latency ", d.expects_outcome"
 enum { STATS_TIME = STATS_BYS, STATS_LATENCY, STATS_EXPECTS };

@@ -195,6 +195,7 @@ static int print_call(const struct replaying *r, const struct replay_call *call)
     print_time(doc, "time", call->time_us);
     doc_text_or_null(doc, "tenant", call->tenant);
     doc_text_or_null(doc, "principal", call->principal);
+    doc_text_or_null(doc, "agent", call->agent);
     doc_text_or_null(doc, "upstream", call->upstream);
     doc_text_or_null(doc, "method", call->method);
     doc_text_or_null(doc, "tool", call->target);

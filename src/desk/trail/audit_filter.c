@@ -39,10 +39,10 @@ int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYT
 {
     *query = (struct query){
         .tenant = span_text(asked->tenant), .correlation = span_text(asked->correlation),
-        .principal = span_text(asked->principal), .tool = span_text(asked->tool), .method = span_text(asked->method),
-        .upstream = span_text(asked->upstream), .verdict = span_text(asked->verdict), .reason = span_text(asked->reason),
-        .rule = span_text(asked->rule), .outcome = span_text(asked->outcome), .client = span_text(asked->client),
-        .node = span_text(asked->node),
+        .principal = span_text(asked->principal), .agent = span_text(asked->agent), .tool = span_text(asked->tool),
+        .method = span_text(asked->method), .upstream = span_text(asked->upstream), .verdict = span_text(asked->verdict),
+        .reason = span_text(asked->reason), .rule = span_text(asked->rule), .outcome = span_text(asked->outcome),
+        .client = span_text(asked->client), .node = span_text(asked->node),
         .groups = asked->groups.count > 0 ? &asked->groups : NULL, .scopes = asked->scopes.count > 0 ? &asked->scopes : NULL,
         .text = span_text(asked->text),
         .answer = span_text(asked->answer), .answer_rule = span_text(asked->answer_rule),

@@ -268,6 +268,7 @@ static void apply_options(struct explain_call *call)
 {
     prefer(&call->question.tenant, call->asked->tenant);
     prefer(&call->question.principal, call->asked->principal);
+    prefer(&call->question.agent, call->asked->agent);
     prefer(&call->question.upstream, call->asked->upstream);
     if (call->asked->at_us != 0)
         call->question.time_us = call->asked->at_us;
@@ -338,7 +339,8 @@ static bool describes(const struct asked *asked)
 
 static bool names_caller(const struct asked *asked)
 {
-    return asked->tenant != NULL || asked->principal != NULL || asked->upstream != NULL || asked->at_us != 0;
+    return asked->tenant != NULL || asked->principal != NULL || asked->agent != NULL || asked->upstream != NULL ||
+           asked->at_us != 0;
 }
 
 int explain_call_make(struct explain_call *call)
@@ -349,8 +351,8 @@ int explain_call_make(struct explain_call *call)
     if (ways > 1)
         return complain(STATUS_USAGE, "--call, --test, --decision and --tool or --method exclude each other; name one call");
     if (asked->decision != 0 && names_caller(asked))
-        return complain(STATUS_USAGE, "the record says who asked, and when; leave --tenant, --principal, --upstream and "
-                        "--at out");
+        return complain(STATUS_USAGE, "the record says who asked, and when; leave --tenant, --principal, --agent, --upstream "
+                        "and --at out");
     if (asked->test != NULL)
         return OPTIONS_GO;
     if (asked->decision != 0)

@@ -50,25 +50,30 @@ static void read_tenant(struct conf_reader *reader, const struct yaml_node *map,
         source->tenant_regex = tenant_regex(reader, uri);
 }
 
-void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *source_node, struct identity_source *source)
+const char *conf__certificate_from(struct conf_reader *reader, const struct yaml_node *map)
 {
     static const char *const headers[] = {"X-Forwarded-Client-Cert", "Client-Cert", NULL};
+    const char *header = yaml_member(map, "from") != NULL ? headers[conf__choice(reader, map, "from", headers)] : NULL;
+
+    if (header != NULL && reader->proxy->trusted_proxy_count == 0)
+        CONF_FAULT(reader, map, "nobody may hand on a certificate while no proxy is trusted; name its address in "
+                   "`trusted_proxies`, or leave `from` out");
+    if (header == NULL && !reader->has_client_ca)
+        CONF_FAULT(reader, map, "no listener asks for client certificates; give one `tls: {client_ca: agents-ca.pem}`");
+    return header;
+}
+
+void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *source_node, struct identity_source *source)
+{
     const struct yaml_node *node = yaml_member(source_node, "certificate");
     bool is_map = node->type == YAML_MAP;
 
-    if (is_map && conf__read(reader, node, conf__certificate, "`certificate`", source)) {
+    if (is_map && conf__read(reader, node, conf__certificate, "`certificate`", source))
         read_tenant(reader, node, source);
-        if (yaml_member(node, "from") != NULL)
-            source->header = headers[conf__choice(reader, node, "from", headers)];
-    } else if (!is_map && !span_is(conf__text(reader, node), "subject")) {
+    else if (!is_map && !span_is(conf__text(reader, node), "subject"))
         CONF_FAULT(reader, node, "`certificate` is `subject` (CN and O), or says which names count; write {certificate: "
                    "{principal: uri, tenant: {o: true}}}");
-    }
-    if (source->header != NULL && reader->proxy->trusted_proxy_count == 0)
-        CONF_FAULT(reader, node, "nobody may hand on a certificate while no proxy is trusted; name its address in "
-                   "`trusted_proxies`, or leave `from` out");
-    if (source->header == NULL && !reader->has_client_ca)
-        CONF_FAULT(reader, source_node, "no listener asks for client certificates; give one `tls: {client_ca: agents-ca.pem}`");
+    source->header = conf__certificate_from(reader, is_map ? node : source_node);
 }
 
 /* ---- of ours: whether they are in their time ---- */

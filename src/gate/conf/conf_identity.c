@@ -28,6 +28,8 @@ static void read_none(struct conf_reader *reader, const struct yaml_node *node, 
         return;
     source->principal = conf__principal(reader, node, "principal", "local").at;
     source->tenant = conf__principal(reader, node, "tenant", "dev").at;
+    if (yaml_member(node, "agent") != NULL)
+        source->agent = conf__principal(reader, node, "agent", "desktop").at;
 }
 
 static void read_api_key(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)

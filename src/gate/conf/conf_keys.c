@@ -214,6 +214,7 @@ const struct conf_key conf__method[] = {
 
 const struct conf_key conf__nobody[] = {
     KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
+    KEY("agent", TEXT, BY_HAND, 0, 0, "(none)", "Which program everybody's is."),
     KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom everybody acts."),
     {.name = NULL}};
 
@@ -236,12 +237,21 @@ const struct conf_key conf__tenant[] = {
     KEY("is", ANY, BY_HAND, 0, 0, NULL, "The tenant for each of its values: {a1b2: acme}. Any other value is refused."),
     {.name = NULL}};
 
+const struct conf_key conf__agent_by[] = {
+    KEY("certificate", WORD, AT(identity_source, name), 0, 0, NULL, "Which name of the client certificate beside the token.",
+        WORDS("cn", "uri", "dns", "email")),
+    KEY("from", WORD, BY_HAND, 0, 0, "(this connection)", "The header in which a trusted proxy hands on what it verified.",
+        WORDS("X-Forwarded-Client-Cert", "Client-Cert")),
+    {.name = NULL}};
+
 const struct conf_key conf__token[] = {
     KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Whose tokens: a name in `providers`."),
     KEY("audience", ANY, BY_HAND, 0, 0, NULL, "What a token must be for, one of these; `{slug}` stands for the route's slug."),
     KEY("principal", TEXT, BY_HAND, 0, 0, "(`$.sub`)", "Where in the claims it says who asks."),
     KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "Where it says for whom, as '$.org'; or one tenant for all; or a table.",
         IN(conf__tenant, "`tenant`")),
+    KEY("agent", TEXT, BY_HAND, 0, 0, "(none)", "Where it says which program acts, as '$.azp'; or whose certificate beside it "
+        "says so.", IN(conf__agent_by, "`agent`")),
     KEY("groups", TEXT, BY_HAND, 0, 0, NULL, "Where it says in which groups who asks is: '$.realm_access.roles'."),
     KEY("require", ANY, BY_HAND, 0, 0, NULL, "Claims that must have this value: {token_use: access}."),
     KEY("scopes", TEXTS, BY_HAND, 0, 0, NULL, "What clients are told to ask for."),

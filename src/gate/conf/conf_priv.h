@@ -72,9 +72,9 @@ struct conf_key {
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__method[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[],
     conf__posted_header[], conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[],
-    conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[],
-    conf__tenant[], conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[],
-    conf__console[], conf__console_client[], conf__telemetry[], conf__people[], conf__logins[], conf__members[],
+    conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[], conf__nobody[],
+    conf__token[], conf__tenant[], conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[],
+    conf__pipes[], conf__console[], conf__console_client[], conf__telemetry[], conf__people[], conf__logins[], conf__members[],
     conf__notify[], conf__notify_secret[], conf__alerts[], conf__fleet[];
 
 /* What is read by these tables of a program that says a secret. */
@@ -207,6 +207,8 @@ const struct yaml_node *conf__find_provider(struct conf_reader *reader, const st
                                             const struct yaml_node *node, struct span provider, size_t *number,
                                             struct identity_provider *by);
 void conf__provider_tls(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider);
+/* The header in which a trusted proxy hands on a certificate, as `from` says. Returns: NULL: the connection's own counts. */
+const char *conf__certificate_from(struct conf_reader *reader, const struct yaml_node *map);
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);

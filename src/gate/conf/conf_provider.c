@@ -341,6 +341,26 @@ static void read_audiences(struct conf_reader *reader, const struct yaml_node *m
     source->rules.audiences = all;
 }
 
+/* A path, or the certificate that is shown beside the token. */
+static void read_agent(struct conf_reader *reader, const struct yaml_node *map, struct identity_source *source)
+{
+    const struct yaml_node *node = yaml_member(map, "agent");
+
+    if (node == NULL)
+        return;
+    if (node->type != YAML_MAP) {
+        read_path(reader, node, conf__text(reader, node), &source->rules.agent);
+        return;
+    }
+    if (!conf__read(reader, node, conf__agent_by, "`agent`", source))
+        return;
+    source->agent_by_certificate = true;
+    if (yaml_member(node, "certificate") == NULL)
+        CONF_FAULT(reader, node, "`agent` is where in the claims it says which program acts, or a certificate beside the "
+                   "token; write $.azp, or {certificate: uri}");
+    source->handed_on = conf__certificate_from(reader, node);
+}
+
 void conf__token_of(struct conf_reader *reader, const struct yaml_node *map, struct identity_source *source)
 {
     static const char *const bounds[] = {"dpop", "certificate", NULL};
@@ -355,6 +375,7 @@ void conf__token_of(struct conf_reader *reader, const struct yaml_node *map, str
     read_path(reader, principal, principal != NULL ? conf__text(reader, principal) : conf__copy(reader, SPAN_LIT("$.sub")),
               &rules->principal.claim);
     conf__tenant_of(reader, map, &rules->tenant);
+    read_agent(reader, map, source);
     groups = yaml_member(map, "groups");
     if (groups != NULL)
         read_path(reader, groups, conf__text(reader, groups), &rules->groups);

@@ -39,6 +39,7 @@ struct call {
     struct question asked;      /* call_ask fills in what the message says; the judgement sets `state`, `plan` and `bound` */
     const struct identity *who; /* NULL: the agent has shown no credential */
     struct span correlation_replaced, trace, dialect, protocol_version;
+    struct span user_agent;     /* what the head says of the client's program; nobody has verified it */
     struct span shown_plan;     /* as the header carries it; at == NULL: none was shown, or the route takes none */
     const struct plan_keys *plan_keys; /* keys that may sign plans; NULL: no plan is looked at */
     enum definitions_mode definitions; /* what this route does about tools' definitions */

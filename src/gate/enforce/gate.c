@@ -406,6 +406,8 @@ static void fill_record(struct gate *gate, const struct call *call, int status, 
         .time_us = asked->time_us, .tenant = asked->tenant, .principal = asked->principal, .client = asked->client,
         .authentication = who != NULL ? who->authentication : SPAN_NONE, .issuer = token != NULL ? token->issuer : SPAN_NONE,
         .token_key = token != NULL ? token->key_id : SPAN_NONE, .api_key = call->who != NULL ? call->who->key_id : 0,
+        .agent = asked->agent, .agent_from = who != NULL ? who->agent_from : SPAN_NONE,
+        .actors = who != NULL ? who->actors : SPAN_NONE,
         .session = asked->session, .correlation = asked->correlation, .correlation_replaced = call->correlation_replaced,
         .trace = call->trace, .upstream = asked->upstream, .dialect = call->dialect, .protocol_version = call->protocol_version,
         .direction = call->within != NULL ? SPAN_LIT("server") : SPAN_LIT("agent"),
@@ -429,6 +431,7 @@ static void fill_record(struct gate *gate, const struct call *call, int status, 
     record->groups = gate__held_text(&gate->text.groups, asked->groups, asked->group_count);
     record->scopes = gate__held_text(&gate->text.scopes, asked->scopes, asked->scope_count);
     record->claims = gate__claims_text(&gate->text, call->policy, asked->claims);
+    record->client_says = gate__client_text(&gate->text, call, redacted);
     record->rules = gate__rules_text(&gate->text, verdict, &call->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }

@@ -57,6 +57,7 @@ struct gate_shared {
 
 #define RULES_TEXT_BYTES 16384
 #define MONITOR_TEXT_BYTES 1024
+#define CLIENT_SAYS_BYTES 128 /* of each thing that a client says of itself */
 #define HELD_TEXT_BYTES 8192 /* of groups, and of scopes */
 #define REDACTED_TEXT_BYTES 128
 #define REDACTED_MAX 1000 /* values in one call; with more all arguments are redacted as one */
@@ -67,7 +68,7 @@ struct record_text {
     struct buf rules;
     struct buf monitor;
     struct buf groups, scopes;
-    struct buf arguments, params, claims;
+    struct buf arguments, params, claims, client;
     struct buf bound, named;
     char definition[2 * DIGEST_BYTES], plan[2 * DIGEST_BYTES], plan_step[NUM_TEXT_BYTES];
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
@@ -123,6 +124,10 @@ struct span gate__held_text(struct buf *out, const struct span *names, uint32_t 
 
 /* JSON object of the claims that the policy asks for; at == NULL: it asks for none, or the identity has none. */
 struct span gate__claims_text(struct record_text *text, const struct policy *policy, const struct json_node *claims);
+
+/* JSON object of what the client says of itself: name, title and version where this message has them (`clientInfo`), and its
+ * User-Agent. at == NULL: it says nothing. Takes: is_redacted: something of the message is, so that nothing is repeated. */
+struct span gate__client_text(struct record_text *text, const struct call *call, bool is_redacted);
 
 /* The arguments as they may be recorded. *redacted: set where something was replaced; otherwise it stays. */
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],

@@ -2,6 +2,7 @@
 #include "enforce/answer.h"
 #include "enforce/gate_priv.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "judgement/judgement.h"
@@ -19,6 +20,7 @@ enum code gate__record_text_init(struct record_text *text)
     buf_init(&text->monitor, MONITOR_TEXT_BYTES);
     buf_init(&text->groups, HELD_TEXT_BYTES);
     buf_init(&text->scopes, HELD_TEXT_BYTES);
+    buf_init(&text->client, 4 * (6 * CLIENT_SAYS_BYTES + 32));
     buf_init(&text->claims, SIZE_MAX / 2);
     buf_init(&text->arguments, SIZE_MAX / 2);
     buf_init(&text->params, SIZE_MAX / 2);
@@ -38,6 +40,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->monitor);
     buf_fini(&text->groups);
     buf_fini(&text->scopes);
+    buf_fini(&text->client);
     buf_fini(&text->claims);
     buf_fini(&text->arguments);
     buf_fini(&text->params);
@@ -209,6 +212,38 @@ struct span gate__claims_text(struct record_text *text, const struct policy *pol
         return SPAN_NONE;
     buf_clear(&text->claims);
     return policy_claims_write(policy, claims, &text->claims) == CODE_OK ? buf_peek(&text->claims) : SPAN_LIT("{}");
+}
+
+/* The name that initialize gives, or from 2026-07-28 on each request. */
+static const struct json_node *client_info(const struct question *asked)
+{
+    return span_is(asked->method, "initialize") ? json_member(asked->root, SPAN_LIT("clientInfo"))
+                                                : json_member(asked->meta, SPAN_LIT("io.modelcontextprotocol/clientInfo"));
+}
+
+static void add_said(struct buf *out, const char *name, struct span said)
+{
+    if (said.len == 0)
+        return;
+    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", name);
+    (void)json_write_string(out, utf8_cut(said, CLIENT_SAYS_BYTES));
+}
+
+struct span gate__client_text(struct record_text *text, const struct call *call, bool is_redacted)
+{
+    static const char *const names[] = {"name", "title", "version"};
+    const struct json_node *info = is_redacted ? NULL : client_info(&call->asked);
+
+    if (info == NULL && call->user_agent.len == 0)
+        return SPAN_NONE;
+    buf_clear(&text->client);
+    buf_add_byte(&text->client, '{');
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        add_said(&text->client, names[i], json_member_text(info, names[i]));
+    if (ascii_is_all(call->user_agent, " -~"))
+        add_said(&text->client, "user_agent", call->user_agent);
+    buf_add_byte(&text->client, '}');
+    return buf_code(&text->client) == CODE_OK && buf_len(&text->client) > 2 ? buf_peek(&text->client) : SPAN_NONE;
 }
 
 /* Writes what stands for a redacted value. Only who holds the key can tell whether two values were equal. */

@@ -9,10 +9,10 @@
 #include "enforce/gate_priv.h"
 #include "os/clock.h"
 
-enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES, C_SEQ,
-       C_LACKS, C_ARGUMENTS };
+enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES,
+       C_AGENT, C_SEQ, C_LACKS, C_ARGUMENTS };
 
-#define COLUMNS "time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules"
+#define COLUMNS "time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules, agent"
 #define PERMITS " FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
 #define CALLS "SELECT " COLUMNS PERMITS
 /* Where different values are counted: they stand in the arguments, and nowhere else, so that erasing those leaves none to guess
@@ -24,7 +24,7 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
  * The decision may be in the file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
-    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 AND o.seq > ?3 " \
+    "o.answer_rules, d.agent FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 AND o.seq > ?3 " \
     "AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
     "ORDER BY o.seq"
 #define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
@@ -186,7 +186,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     struct question question = {
         .tenant = db_text(row, C_TENANT), .principal = db_text(row, C_PRINCIPAL), .upstream = db_text(row, C_UPSTREAM),
         .method = db_text(row, C_METHOD), .client = db_text(row, C_CLIENT), .correlation = db_text(row, C_CORRELATION),
-        .time_us = db_int(row, C_TIME),
+        .agent = db_text(row, C_AGENT), .time_us = db_int(row, C_TIME),
     };
     struct span rule = db_text(row, C_RULE);
     struct verdict_rule named[VERDICT_RULES_MAX];

@@ -132,24 +132,43 @@ static bool find_tenant(const struct identity_source *source, const struct tls_n
            regex_match_group(source->tenant_regex, uri, "tenant", tenant) == REGEX_MATCH && is_plain_value(*tenant);
 }
 
+/* Sets *present where the request shows a certificate. Returns: NULL: it cannot be believed. Takes: handed: room for the names
+ * of one that is handed on. */
+static const struct tls_names *shown_names(const char *header, const struct identity_request *request, bool *present,
+                                           struct tls_names *handed)
+{
+    struct span value = header != NULL ? request->header(request->context, header) : SPAN_NONE;
+
+    *present = header != NULL ? value.at != NULL : request->certificate != NULL;
+    if (header == NULL || !*present)
+        return request->certificate;
+    /* the header is wiped when it is consumed; names point into this copy */
+    value.at = arena_dup(request->arena, value.at, value.len);
+    return value.at != NULL && request->is_from_proxy && identity__handed_on(header, value, request->arena, handed) ? handed
+                                                                                                                    : NULL;
+}
+
 enum reason identity__certificate(const struct identity_source *source, const struct identity_request *request,
                                   struct identity *identity, struct span *tenant, bool *present)
 {
-    const struct tls_names *names = request->certificate;
     struct tls_names handed;
-    struct span value = source->header != NULL ? request->header(request->context, source->header) : SPAN_NONE;
+    const struct tls_names *names = shown_names(source->header, request, present, &handed);
 
-    *present = source->header != NULL ? value.at != NULL : names != NULL;
     if (!*present)
         return REASON_CREDENTIAL_MISSING;
-    if (source->header != NULL) {
-        identity->consumed = source->header;
-        names = &handed;
-        /* the header is wiped when it is consumed; names point into this copy */
-        value.at = arena_dup(request->arena, value.at, value.len);
-        if (value.at == NULL || !request->is_from_proxy || !identity__handed_on(source->header, value, request->arena, &handed))
-            return REASON_CREDENTIAL_WRONG;
-    }
-    return find_principal(names, source->name, &identity->principal) && find_tenant(source, names, tenant)
+    identity->consumed = source->header;
+    return names != NULL && find_principal(names, source->name, &identity->principal) && find_tenant(source, names, tenant)
                ? REASON_PERMITTED : REASON_CREDENTIAL_WRONG;
+}
+
+enum reason identity__certificate_name(const char *header, enum identity_name name, const struct identity_request *request,
+                                       struct span *found)
+{
+    struct tls_names handed;
+    bool present;
+    const struct tls_names *names = shown_names(header, request, &present, &handed);
+
+    if (!present)
+        return REASON_PERMITTED;
+    return names != NULL && find_principal(names, name, found) ? REASON_PERMITTED : REASON_CREDENTIAL_WRONG;
 }

@@ -33,6 +33,7 @@
     X(LIFE, "It is valid for longer than the provider's `longest`.") \
     X(REQUIRED, "A claim that the route's `require` names is absent or another.") \
     X(PRINCIPAL, "The claim that is to name the principal is not exactly one text of 1 to 256 visible ASCII characters.") \
+    X(AGENT, "The claim that is to name the agent is there, and is not exactly one text of 1 to 256 visible ASCII characters.") \
     X(TENANT, "The claim that is to name the tenant is not exactly one text of 1 to 128 visible ASCII characters.") \
     X(TENANT_TABLE, "The route's table of tenants has no line for what the token's claim says.") \
     X(GROUPS, "The claim of the groups is no list of texts of 1 to 256 characters that a person can read.") \

@@ -40,6 +40,12 @@ bool identity_key_holds(const struct identity *identity, const struct identity_k
            settle_tenant(span_text(key->tenant), key->may_claim, identity->tenant, &now) == REASON_PERMITTED;
 }
 
+static void name_agent(struct identity *identity, struct span agent, const char *from)
+{
+    identity->agent = agent;
+    identity->agent_from = agent.len > 0 ? span_text(from) : SPAN_NONE;
+}
+
 static enum reason decide_key(struct span credential, const struct identity_keys *keys,
                               const struct identity_request *request, struct identity *identity)
 {
@@ -51,6 +57,7 @@ static enum reason decide_key(struct span credential, const struct identity_keys
         return REASON_CREDENTIAL_WRONG;
     identity->principal = span_text(key->principal);
     identity->key_id = key->id;
+    name_agent(identity, span_text(key->agent), "key");
     return settle_tenant(span_text(key->tenant), key->may_claim, request->claimed_tenant, identity);
 }
 
@@ -67,14 +74,37 @@ bool identity__credential(struct span value, struct span scheme, struct span *to
     return rest.len > 0;
 }
 
+/* A connection without a certificate is one of no known agent, and one with a certificate that does not name exactly one is
+ * none that the gate can tell. */
+static enum reason name_by_certificate(const struct identity_source *source, const struct identity_request *request,
+                                       struct identity *identity)
+{
+    struct span name = SPAN_NONE;
+    enum reason reason = identity__certificate_name(source->handed_on, source->name, request, &name);
+
+    name_agent(identity, name, "certificate");
+    if (reason == REASON_CREDENTIAL_WRONG)
+        identity->fault = "The certificate beside it, which is to name the agent, does not have exactly one such name.";
+    return reason;
+}
+
 static enum reason decide_token(struct span value, const struct identity_source *sources, size_t count,
                                 const struct identity_request *request, struct identity *identity)
 {
-    enum reason reason = identity__token(value, sources, count, request, identity);
+    const struct identity_source *by = NULL;
+    enum reason reason = identity__token(value, sources, count, request, identity, &by);
 
     if (reason != REASON_PERMITTED)
         return reason;
     identity->principal = identity->token->principal;
+    identity->actors = identity->token->actors;
+    name_agent(identity, identity->token->agent, "token");
+    if (by->agent_by_certificate)
+        reason = name_by_certificate(by, request, identity);
+    if (reason != REASON_PERMITTED) {
+        identity_token_unref(&identity->token);
+        return reason;
+    }
     return settle_tenant(identity->token->tenant, NULL, request->claimed_tenant, identity);
 }
 
@@ -137,6 +167,7 @@ static enum reason decide_one(const struct identity_source *source, const struct
             break;
         identity->authentication = SPAN_LIT("none");
         identity->principal = span_text(source->principal);
+        name_agent(identity, span_text(source->agent), "configuration");
         return settle_tenant(span_text(source->tenant), NULL, request->claimed_tenant, identity);
     }
     *present = false;

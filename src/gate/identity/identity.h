@@ -33,8 +33,11 @@ struct identity_source {
                             * hands it on, or NULL */
     bool forward;          /* keep the credential for the upstream */
     const char *principal; /* NONE: fixed */
+    const char *agent;     /* NONE: fixed; NULL: none */
     const char *tenant;    /* NONE: fixed; CERTIFICATE: fixed, or NULL: exactly one O of the subject */
-    enum identity_name name;          /* CERTIFICATE: who is the principal */
+    enum identity_name name;          /* CERTIFICATE: who is the principal; TOKEN with agent_by_certificate: the agent */
+    bool agent_by_certificate;        /* TOKEN: a client certificate beside it names the agent; `handed_on` as `header` */
+    const char *handed_on;            /* likewise: the header in which a trusted proxy hands it on; NULL: the connection's */
     struct regex *tenant_regex;       /* CERTIFICATE: over its only URI; the group `tenant` is the tenant; or NULL */
     const struct identity_provider *provider; /* TOKEN, as what follows */
     struct identity_token_rules rules;
@@ -48,6 +51,7 @@ struct identity_key {
     unsigned char digest[DIGEST_BYTES]; /* SHA-256 of the key */
     const char *principal;
     const char *tenant;
+    const char *agent;            /* the program that acts by it for the principal; NULL: not said */
     const char *const *may_claim; /* NULL-terminated globs of further tenants */
     int64_t expires_us;           /* 0: never */
     int64_t id;
@@ -83,6 +87,9 @@ struct identity {
     struct span principal;      /* borrowed from the table, the configuration or the request, as is the tenant */
     struct span tenant;         /* judged tenant: the claimed one where it may be claimed, else the key's own */
     struct span home;           /* the credential's own tenant, whatever it claims: who takes room is counted by it */
+    struct span agent;          /* the program that acts for the principal, borrowed likewise; empty: nothing says which */
+    struct span agent_from;     /* "token", "key", "certificate", "configuration"; at == NULL: no agent */
+    struct span actors;         /* as the token has it */
     struct span authentication; /* "api_key", "bearer", "token", "certificate", "none" */
     struct identity_token *token; /* that names principal and tenant, until identity_leave; NULL: no token does */
     const struct identity_provider *provider; /* the token's, as the configuration had it */

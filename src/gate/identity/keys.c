@@ -51,7 +51,8 @@ static enum code copy_row(struct arena *arena, const struct identity_key *from, 
     *to = *from;
     to->principal = arena_dup(arena, from->principal, strlen(from->principal));
     to->tenant = arena_dup(arena, from->tenant, strlen(from->tenant));
-    if (to->principal == NULL || to->tenant == NULL)
+    to->agent = from->agent != NULL ? arena_dup(arena, from->agent, strlen(from->agent)) : NULL;
+    if (to->principal == NULL || to->tenant == NULL || (from->agent != NULL && to->agent == NULL))
         return CODE_NOMEM;
     return copy_globs(arena, from->may_claim, &to->may_claim);
 }

@@ -226,7 +226,8 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
 }
 
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,
-                            const struct identity_request *request, struct identity *identity)
+                            const struct identity_request *request, struct identity *identity,
+                            const struct identity_source **by)
 {
     struct shown shown = {.request = request, .since = lookup_forgotten(request->lookups)};
     enum reason reason = REASON_PERMITTED;
@@ -252,6 +253,7 @@ enum reason identity__token(struct span value, const struct identity_source *sou
     }
     identity->consumed = shown.source->forward ? NULL : "Authorization";
     identity->provider = shown.source->provider;
+    *by = shown.source;
     if (reason == REASON_PERMITTED)
         reason = check_binding(&shown, identity);
     if (reason != REASON_PERMITTED)

@@ -12,8 +12,10 @@
 
 bool identity__credential(struct span value, struct span scheme, struct span *token); /* `Scheme token` of Authorization */
 
-/* Takes: value: of Authorization. Returns: PERMITTED with identity->token; else why not, or identity->ticket. */
+/* Takes: value: of Authorization. Returns: PERMITTED with identity->token, and *by: the source that read it; else why not, or
+ * identity->ticket. */
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,
-                            const struct identity_request *request, struct identity *identity);
+                            const struct identity_request *request, struct identity *identity,
+                            const struct identity_source **by);
 
 #endif

@@ -7,7 +7,9 @@
 #include "identity/jws_priv.h"
 
 #define TENANT_BYTES_MAX 128
-#define TEXT_BYTES_MAX 256 /* of a group or a scope */
+#define TEXT_BYTES_MAX 256 /* of a group, a scope, or what an actor is called */
+#define ACTORS_MAX 8
+#define ACTORS_BYTES_MAX ((size_t)ACTORS_MAX * (3 * (6 * TEXT_BYTES_MAX + 16) + 4) + 16) /* a character may take six */
 #define ARENA_BYTES ((size_t)2 << 20)
 #define INTROSPECTION_US (INT64_C(60) * 1000000)
 
@@ -202,6 +204,50 @@ static enum identity_fault take_scopes(struct reading *r)
     return IDENTITY_FAULT_NONE;
 }
 
+/* A token without the claim names no agent, as a person's own may. */
+static enum identity_fault take_agent(struct reading *r)
+{
+    const struct identity_naming naming = {.claim = r->rules->agent};
+    const struct json_node *node = identity_path_find(&naming.claim, r->claims);
+
+    if (node == NULL || node->type == JSON_NULL)
+        return IDENTITY_FAULT_NONE;
+    return identity__name(&naming, r->claims, IDENTITY_PRINCIPAL_BYTES_MAX, IDENTITY_FAULT_AGENT, &r->token->agent);
+}
+
+/* RFC 8693, 4.1: whoever else acted is told, and decides nothing, so that what is not as it says is told as such. Who it is
+ * say these claims; others would be told of people for ever, since the trail erases none of it. */
+static enum identity_fault take_actors(struct reading *r)
+{
+    static const char *const names[] = {"sub", "iss", "client_id"};
+    const struct json_node *actor = claim(r, "act");
+    struct buf text;
+    enum code code;
+
+    if (actor == NULL)
+        return IDENTITY_FAULT_NONE;
+    buf_init(&text, ACTORS_BYTES_MAX);
+    for (int deep = 0; actor != NULL && deep < ACTORS_MAX; actor = json_member(actor, SPAN_LIT("act")), deep++) {
+        bool is_first = true;
+
+        buf_add_text(&text, deep == 0 ? "[{" : ",{");
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            struct span said = json_member_text(actor, names[i]);
+
+            if (said.len == 0 || said.len > TEXT_BYTES_MAX)
+                continue;
+            buf_addf(&text, "%s\"%s\":", is_first ? "" : ",", names[i]);
+            (void)json_write_string(&text, said);
+            is_first = false;
+        }
+        buf_add_byte(&text, '}');
+    }
+    buf_add_text(&text, actor != NULL ? ",\"more\"]" : "]");
+    code = arena_keep(&r->box->arena, buf_peek(&text), &r->token->actors);
+    buf_fini(&text);
+    return code == CODE_OK ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_MEMORY;
+}
+
 /* RFC 7800: what we cannot check is no reason to take it as a bearer. */
 static enum identity_fault take_confirmation(struct reading *r)
 {
@@ -233,6 +279,10 @@ static enum identity_fault check_claims(struct reading *r, int64_t expires_us)
                                &r->token->principal);
     if (fault == IDENTITY_FAULT_NONE)
         fault = identity__name(&r->rules->tenant, r->claims, TENANT_BYTES_MAX, IDENTITY_FAULT_TENANT, &r->token->tenant);
+    if (fault == IDENTITY_FAULT_NONE)
+        fault = take_agent(r);
+    if (fault == IDENTITY_FAULT_NONE)
+        fault = take_actors(r);
     if (fault == IDENTITY_FAULT_NONE)
         fault = take_groups(r);
     if (fault == IDENTITY_FAULT_NONE)

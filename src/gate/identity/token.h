@@ -75,6 +75,7 @@ struct identity_token_rules {
     struct identity_naming principal;
     struct identity_naming tenant;
     struct identity_path groups; /* count 0: none */
+    struct identity_path agent;  /* the program that acts for the principal; count 0: the token does not say which */
     const struct identity_require {
         struct identity_path claim;
         const char *equals; /* a text, or how true, false or a number is written */
@@ -90,6 +91,8 @@ enum { IDENTITY_BOUND_CERTIFICATE = 1, IDENTITY_BOUND_KEY = 2 };
 
 struct identity_token {
     struct span principal, tenant;
+    struct span agent;   /* empty: it names none */
+    struct span actors;  /* JSON: who acts for whom, the one who acts first (RFC 8693, 4.1); at == NULL: it says nothing */
     struct span issuer, subject, key_id; /* empty where the token has none */
     const struct span *groups;
     const struct span *scopes;

@@ -64,7 +64,9 @@ size_t exchange_held_bytes(const struct exchange *exchange)
 
 struct mcp_session_scope exchange_session_scope(const struct exchange *exchange)
 {
-    return (struct mcp_session_scope){exchange->call->asked.upstream, exchange->identity.tenant, exchange->identity.principal,
+    const struct identity *who = &exchange->identity;
+
+    return (struct mcp_session_scope){exchange->call->asked.upstream, who->tenant, who->principal, who->agent,
                                       exchange->call->asked.path};
 }
 

@@ -201,6 +201,8 @@ struct lent *lent_new(const struct pair *pair)
         who->token = identity_token_ref(who->token);
     else if (!copy(&lent->arena, &who->principal) || !copy(&lent->arena, &who->tenant) || !copy(&lent->arena, &who->home))
         lent_unref(&lent);
+    if (lent != NULL && who->agent.len > 0 && !copy(&lent->arena, &who->agent)) /* a certificate's may be beside a token */
+        lent_unref(&lent);
     return lent;
 }
 

@@ -25,8 +25,8 @@ static bool is_well_formed(const struct mcp_session *session)
 static void add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
                     struct buf *out)
 {
-    const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id,
-                                 scope->path, SPAN_LIT(OPENS_URLS)};
+    const struct span parts[] = {scope->route, scope->tenant, scope->principal, scope->agent, session->revision,
+                                 session->upstream_id, scope->path, SPAN_LIT(OPENS_URLS)};
     size_t count = sizeof parts / sizeof parts[0] - !session->opens_urls;
     unsigned char sum[DIGEST_BYTES], mac[DIGEST_BYTES];
 

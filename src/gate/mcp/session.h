@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions bound to principals without a table: `<upstream id>.<negotiated revision>.<MAC>`, where `+url` stands behind the
- * revision of a client that opens URLs
- * (mcp/README.md, "What is judged").
+/* Sessions bound to principals and agents without a table: `<upstream id>.<negotiated revision>.<MAC>`, where `+url` stands
+ * behind the revision of a client that opens URLs (mcp/README.md, "What is judged").
  *
  * Threads: any.
  * Owns: nothing.
@@ -21,6 +20,7 @@ struct mcp_session_scope {
     struct span route;
     struct span tenant; /* the judged one */
     struct span principal;
+    struct span agent;  /* empty: nobody knows which */
     struct span path;   /* below the route; empty: the route is exact */
 };
 

@@ -46,6 +46,7 @@ static void make_mac(const struct mcp_message *message, const struct mcp_binding
     parts_add(&digest, scope->route);
     parts_add(&digest, scope->tenant);
     parts_add(&digest, scope->principal);
+    parts_add(&digest, scope->agent);
     parts_add(&digest, scope->path);
     parts_add(&digest, message->method);
     parts_add(&digest, state);

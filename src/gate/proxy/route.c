@@ -349,6 +349,8 @@ void route__correlate(struct pair *pair, const struct http_head *head)
     char *made;
 
     if (head != NULL)
+        call->user_agent = http_head_known(head, HTTP_NAME_USER_AGENT);
+    if (head != NULL)
         call->trace = trace_of(http_head_known(head, HTTP_NAME_TRACEPARENT));
     if (sent.at != NULL && is_visible(sent)) {
         call->asked.correlation = sent;

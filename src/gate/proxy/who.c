@@ -97,15 +97,18 @@ static bool copy(struct exchange *exchange, struct span *text)
     return kept != NULL;
 }
 
-/* Copies the names unless a token holds them, since they belong to the table of keys, which may be replaced meanwhile, or
- * to the head. */
+/* Copies the names unless a token holds them, since they belong to the table of keys, which may be replaced meanwhile, to the
+ * head, or to the connection's certificate. */
 static enum reason keep_names(struct exchange *exchange)
 {
     struct identity *identity = &exchange->identity;
     const struct identity_token *token = identity->token;
     struct question *asked = &exchange->call->asked;
     bool is_home = identity->home.at == identity->tenant.at;
+    bool is_tokens = token != NULL && identity->agent.at == token->agent.at;
 
+    if (identity->agent.len > 0 && !is_tokens && !copy(exchange, &identity->agent))
+        return REASON_MEMORY;
     if (token == NULL) {
         if (!copy(exchange, &identity->principal) || !copy(exchange, &identity->tenant) ||
             (!is_home && !copy(exchange, &identity->home)))
@@ -179,6 +182,7 @@ enum reason who__identify(struct pair *pair)
     }
     call->asked.principal = exchange->identity.principal;
     call->asked.tenant = exchange->identity.tenant;
+    call->asked.agent = exchange->identity.agent;
     return REASON_UNSET;
 }
 

@@ -43,8 +43,8 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "SELECT id, NULL, 'gate', json_object('sha256', f.sha256, 'part', part, 'parts', max(1, (length + 7999) / 8000), "
      "'text', substr(f.text, part * 8000 + 1, 8000)) FROM due JOIN policy_file f ON f.rowid = row ORDER BY id"},
     {"agent_key", "key_made", "made_us",
-     "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'key', id, 'principal', principal, 'made_us', made_us, "
-     "'roles', roles, 'why', note) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
+     "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'key', id, 'principal', principal, 'agent', agent, "
+     "'made_us', made_us, 'roles', roles, 'why', note) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"agent_key_revocation", "key_revoked", "revoked_us",
      "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('row', r.id, 'key', k.id, 'principal', k.principal, "
      "'revoked_us', r.revoked_us, 'why', r.why) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "

@@ -205,7 +205,7 @@ static void recognise(const struct approvals *approvals, const struct question *
     const struct span parts[] = {
         question->tenant, question->principal, question->upstream, question->method, question->answers, question->tool,
         question->resource, question->prompt, digest_value(root, root_digest), rule, rule_hash,
-        question->path, question->query, digest_value(question->bound, bound_digest),
+        question->path, question->query, digest_value(question->bound, bound_digest), question->agent,
     };
     unsigned char plain[DIGEST_BYTES];
     struct digest digest;

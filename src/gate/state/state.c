@@ -161,7 +161,7 @@ static struct tally_take take_of(const struct gate_moment *moment, const struct 
     return take;
 }
 
-/* A session is one of a principal on a route; a correlation goes through all that a tenant's agents do. */
+/* A session is one of a principal and an agent on a route; a correlation goes through all that a tenant's agents do. */
 static struct tally_key watch_key(const struct gate_moment *moment, const struct question *question,
                                   const struct policy_watch *watch, enum policy_by by)
 {
@@ -174,6 +174,7 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
     parts_add(&digest, question->tenant);
     if (by == POLICY_BY_SESSION) {
         parts_add(&digest, question->principal);
+        parts_add(&digest, question->agent);
         parts_add(&digest, question->upstream);
     }
     add_value(&digest, moment, question, by);

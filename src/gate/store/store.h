@@ -43,6 +43,7 @@ enum code store_secret_take(struct db *db, const char *name, const unsigned char
 struct store_key {
     int64_t id;
     struct span principal, tenant, made_by, made_why, revoked_by, revoked_why;
+    struct span agent;            /* the program that acts by it for the principal; at == NULL: not said */
     struct span roles;            /* of a person's: blank-separated; at == NULL: it is an agent's */
     const char *const *may_claim; /* NULL-terminated; NULL: none */
     int64_t expires_us;           /* 0: never */

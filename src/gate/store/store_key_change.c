@@ -17,10 +17,11 @@ static enum code add_claims(struct db *db, int64_t id, const char *const *claims
 static enum code add_key(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id)
 {
     enum code code = db_change(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by, "
-                               "roles) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7, ?8)",
+                               "roles, agent) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7, ?8, ?9)",
                                DB_VALUES(db_of_blob(span_of(digest, DIGEST_BYTES)), db_of_text(key->principal),
                                          db_of_text(key->tenant), db_of_int(key->expires_us), db_of_text(key->made_why),
-                                         db_of_int(key->made_us), db_of_text(key->made_by), db_of_text(key->roles)));
+                                         db_of_int(key->made_us), db_of_text(key->made_by), db_of_text(key->roles),
+                                         db_of_text(key->agent)));
 
     if (code != CODE_OK)
         return code;

@@ -26,7 +26,7 @@ static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *are
 
 #define SELECT_KEYS \
     "SELECT k.id, k.principal, k.tenant, k.expires_us, k.note, k.made_us, k.made_by, r.revoked_us, r.revoked_by, k.digest, " \
-    "k.roles, r.why " \
+    "k.roles, r.why, k.agent " \
     "FROM agent_key k LEFT JOIN agent_key_revocation r ON r.key = k.id "
 
 #define SELECT_CLAIMS "SELECT glob FROM agent_key_claim WHERE key = ?1 ORDER BY glob"
@@ -37,6 +37,7 @@ static struct store_key key_of_row(struct db_stmt *row)
         .id = db_int(row, 0), .principal = db_text(row, 1), .tenant = db_text(row, 2), .expires_us = db_int(row, 3),
         .made_why = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
         .revoked_by = db_text(row, 8), .roles = db_text(row, 10), .revoked_why = db_text(row, 11),
+        .agent = db_text(row, 12),
     };
 }
 
@@ -97,10 +98,11 @@ static enum code take_row(struct key_rows *rows, struct db_stmt *row, struct db_
     *key = (struct identity_key){
         .principal = arena_dup(&rows->arena, stored.principal.at, stored.principal.len),
         .tenant = arena_dup(&rows->arena, stored.tenant.at, stored.tenant.len),
+        .agent = stored.agent.at != NULL ? arena_dup(&rows->arena, stored.agent.at, stored.agent.len) : NULL,
         .may_claim = kept, .expires_us = stored.expires_us, .id = stored.id,
     };
     memcpy(key->digest, digest.at, DIGEST_BYTES);
-    if (key->principal == NULL || key->tenant == NULL)
+    if (key->principal == NULL || key->tenant == NULL || (stored.agent.at != NULL && key->agent == NULL))
         return CODE_NOMEM;
     rows->count++;
     return CODE_OK;

@@ -103,7 +103,7 @@ static void add_id(struct expansion *e, struct yaml_node *rule, const struct yam
 
 static const struct kind {
     const char *prefix, *dimension;
-} kinds[] = {{"principal:", "principals"}, {"group:", "groups"}, {"tenant:", "tenants"}};
+} kinds[] = {{"principal:", "principals"}, {"group:", "groups"}, {"tenant:", "tenants"}, {"agent:", "agents"}};
 
 static bool starts_nocase(struct span text, const char *prefix)
 {
@@ -114,11 +114,11 @@ static bool starts_nocase(struct span text, const char *prefix)
 static const char *wrong_who(struct span who)
 {
     static const char *const all[] = {"all", "any", "anybody", "anyone", "everybody", "everyone"};
-    static const char *const prefixes[] = {"groups:", "tenants:", "principals:", "user:", "users:", "role:", "roles:", "team:",
-                                           "scope:", "scopes:", "client:"};
+    static const char *const prefixes[] = {"groups:", "tenants:", "principals:", "agents:", "user:", "users:", "role:",
+                                           "roles:", "team:", "scope:", "scopes:", "client:"};
 
     if (who.len == 0)
-        return "nobody has an empty name; write a principal, `group:NAME`, `tenant:NAME` or everyone";
+        return "nobody has an empty name; write a principal, `agent:NAME`, `group:NAME`, `tenant:NAME` or everyone";
     if (span_is(who, "everyone"))
         return NULL;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -126,11 +126,12 @@ static const char *wrong_who(struct span who)
             return "this would be a principal of that name; write everyone for all, or `principal:` in front of it";
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (starts_nocase(who, kinds[i].prefix) && !span_starts_with(who, span_text(kinds[i].prefix)))
-            return "this would be a principal of that name; write `group:`, `tenant:` or `principal:` in small letters";
+            return "this would be a principal of that name; write `agent:`, `group:`, `tenant:` or `principal:` in small "
+                   "letters";
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (starts_nocase(who, prefixes[i]))
-            return "who stands here is a principal, `group:NAME`, `tenant:NAME` or everyone; write one of these, or "
-                   "`principal:` in front of it where it is a name";
+            return "who stands here is a principal, `agent:NAME`, `group:NAME`, `tenant:NAME` or everyone; write one of "
+                   "these, or `principal:` in front of it where it is a name";
     return NULL;
 }
 

@@ -12,7 +12,7 @@
 #define CACHE_MAX_BYTES ((size_t)8 << 20)
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
-#define KEY_PARTS 12
+#define KEY_PARTS 13
 #define SHORT_KEY_BYTES 1024 /* what such short names find is remembered, so that even a brief question may take long for them
                               * once */
 
@@ -47,6 +47,7 @@ static void make_key(const struct policy *policy, const struct question *questio
 
     *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
                                  policy->asks_principal ? question->principal : SPAN_NONE,
+                                 policy->asks_agent ? question->agent : SPAN_NONE,
                                  !policy->asks_path ? SPAN_NONE : anywhere ? ANY : question->path,
                                  !policy->asks_query ? SPAN_NONE : anywhere ? ANY : question->query,
                                  !policy->asks_resource   ? SPAN_NONE
@@ -202,7 +203,7 @@ static enum truth answer_match(const struct match *match, const struct candidate
     if (answer->of_unknown) {
         truth = policy_match(match, DIM_TENANT, DIM_METHOD, search->question, budget, undecided);
         truth = truth_and(truth, may_concern(&match->by[DIM_METHOD], answer, budget));
-        return truth_and(truth, policy_match(match, DIM_PATH, DIM_LABEL, search->question, budget, undecided));
+        return truth_and(truth, policy_match(match, DIM_METHOD + 1, DIM_LABEL, search->question, budget, undecided));
     }
     truth = policy_match(match, DIM_TENANT, DIM_HELD, search->question, budget, undecided);
     own.method = answer->method;

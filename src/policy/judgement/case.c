@@ -50,11 +50,12 @@ static enum policy_known is_granted(void *context, const struct question *questi
     return POLICY_UNKNOWN;
 }
 
-/* A session is one of a principal on a route; a test is about one tenant. */
+/* A session is one of a principal and an agent on a route; a test is about one tenant. */
 static bool is_same(const struct question *a, const struct question *b, enum policy_by by)
 {
     bool is_of_other = by == POLICY_BY_SESSION &&
-                       !(span_equals(a->principal, b->principal) && span_equals(a->upstream, b->upstream));
+                       !(span_equals(a->principal, b->principal) && span_equals(a->agent, b->agent) &&
+                         span_equals(a->upstream, b->upstream));
 
     return !is_of_other && span_equals(question_value(a, by), question_value(b, by));
 }

@@ -100,10 +100,10 @@ static void compile_planned(struct compiler *c, const struct yaml_node *step, st
     question->plan.step = (uint32_t)number;
 }
 
-const char *const policy_call_keys[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt",
-                                        "resource", "path", "query", "arguments", "params", "approved", "meta", "param", "time",
-                                        "client", "session", "correlation", "after", "spent", "annotations", "plan",
-                                        "groups", "scopes", "claims", "schema", NULL};
+const char *const policy_call_keys[] = {"tenant", "principal", "agent", "upstream", "method", "answers", "tool",
+                                        "prompt", "resource", "path", "query", "arguments", "params", "approved", "meta",
+                                        "param", "time", "client", "session", "correlation", "after", "spent",
+                                        "annotations", "plan", "groups", "scopes", "claims", "schema", NULL};
 
 static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
@@ -113,6 +113,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
     } texts[] = {
         {"tenant", policy_unsaid_name, &question->tenant},
         {"principal", policy_unsaid_name, &question->principal},
+        {"agent", "", &question->agent},
         {"upstream", policy_unsaid_name, &question->upstream},
         {"method", policy_unsaid_method, &question->method},
         {"session", "test", &question->session}, {"correlation", "test", &question->correlation},
@@ -138,8 +139,8 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
 static void compile_earlier(struct compiler *c, const struct yaml_node *node, const struct question *now,
                             struct case_earlier *earlier)
 {
-    static const char *const known[] = {"tool", "resource", "prompt", "met", "upstream", "principal", "session", "correlation",
-                                        "ago", NULL};
+    static const char *const known[] = {"tool", "resource", "prompt", "met", "upstream", "principal", "agent", "session",
+                                        "correlation", "ago", NULL};
     struct question *question = &earlier->question;
     const struct {
         const char *key;
@@ -147,7 +148,8 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
     } texts[] = {
         {"tool", SPAN_NONE, &question->tool}, {"resource", SPAN_NONE, &question->resource},
         {"prompt", SPAN_NONE, &question->prompt}, {"upstream", now->upstream, &question->upstream},
-        {"principal", now->principal, &question->principal}, {"session", now->session, &question->session},
+        {"principal", now->principal, &question->principal}, {"agent", now->agent, &question->agent},
+        {"session", now->session, &question->session},
         {"correlation", now->correlation, &question->correlation},
     };
     const struct yaml_node *ago = yaml_member(node, "ago");

@@ -96,6 +96,7 @@ static void compile_dimensions(struct compiler *c, const struct yaml_node *map, 
     if (!match->by[DIM_METHOD].given && (target != DIM_COUNT || (match->opening && !match->by[DIM_LABEL].given)))
         match->by[DIM_METHOD] = *policy_target_methods[target != DIM_COUNT ? target : DIM_TOOL];
     c->policy->asks_principal |= match->by[DIM_PRINCIPAL].given;
+    c->policy->asks_agent |= match->by[DIM_AGENT].given;
     c->policy->asks_path |= match->by[DIM_PATH].given;
     c->policy->asks_query |= match->by[DIM_QUERY].given;
     c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
@@ -103,7 +104,7 @@ static void compile_dimensions(struct compiler *c, const struct yaml_node *map, 
     c->policy->asks_held |= match->by[DIM_GROUP].given || match->by[DIM_SCOPE].given;
 }
 
-const char *const policy_match_keys[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
+const char *const policy_match_keys[] = {"tenants", "principals", "agents", "upstreams", "methods", "paths", "queries", "tools",
                                          "resources", "prompts", "labels", "groups", "scopes", "", "annotations",
                                          "client", "session", "during", "plan", NULL};
 

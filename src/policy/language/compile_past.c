@@ -362,7 +362,8 @@ void compile__session(struct compiler *c, const struct yaml_node *node, struct f
 {
     static const char *const known[] = {"called", "upstreams", "met", "label", "every", "within", "by", NULL};
     const uint32_t usable =
-        BIT(POLICY_BY_TENANT) | BIT(POLICY_BY_PRINCIPAL) | BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
+        BIT(POLICY_BY_TENANT) | BIT(POLICY_BY_PRINCIPAL) | BIT(POLICY_BY_AGENT) | BIT(POLICY_BY_SESSION) |
+        BIT(POLICY_BY_CORRELATION);
     const struct yaml_node *by = yaml_member(node, "by"), *met = yaml_member(node, "met"), *label = yaml_member(node, "label");
     const struct yaml_node *every = yaml_member(node, "every"), *within = yaml_member(node, "within");
 
@@ -370,7 +371,7 @@ void compile__session(struct compiler *c, const struct yaml_node *node, struct f
         return;
     fact->by = by != NULL ? compile_by(c, by) : BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
     if (fact->by & ~usable)
-        FAULT(c, by, "`session` asks by session, correlation, principal or tenant; write one or several of them");
+        FAULT(c, by, "`session` asks by session, correlation, principal, agent or tenant; write one or several of them");
     compile_within(c, node, within, fact);
     compile_every(c, every, label, fact);
     if (met == NULL && label == NULL && yaml_member(node, "called") == NULL)

@@ -132,7 +132,7 @@ static bool is_letters_of_form(struct span text, size_t brace)
 /* Warns of {word} where it is no variable. `${...}` has a warning of its own, `{{...}}` means braces. */
 void compile__warn_text(struct compiler *c, const struct yaml_node *node)
 {
-    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
+    static const char *const names[] = {"principal", "tenant", "upstream", "agent", NULL};
     struct span text = node->text, word;
 
     for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
@@ -146,7 +146,7 @@ void compile__warn_text(struct compiler *c, const struct yaml_node *node)
             continue;
         nearest = why_nearest(word.at + 1, word.len - 2, names);
         WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
-             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
+             nearest ? nearest : "variables are {principal}, {tenant}, {upstream} and {agent}", nearest ? "}`?" : "");
     }
 }
 

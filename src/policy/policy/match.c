@@ -97,7 +97,8 @@ struct span *question_place(struct question *question, enum dimension dimension)
     static const size_t places[DIM_HELD] = {
         [DIM_TENANT] = offsetof(struct question, tenant), [DIM_PRINCIPAL] = offsetof(struct question, principal),
         [DIM_UPSTREAM] = offsetof(struct question, upstream), [DIM_METHOD] = offsetof(struct question, method),
-        [DIM_PATH] = offsetof(struct question, path), [DIM_QUERY] = offsetof(struct question, query),
+        [DIM_AGENT] = offsetof(struct question, agent), [DIM_PATH] = offsetof(struct question, path),
+        [DIM_QUERY] = offsetof(struct question, query),
         [DIM_TOOL] = offsetof(struct question, tool), [DIM_RESOURCE] = offsetof(struct question, resource),
         [DIM_PROMPT] = offsetof(struct question, prompt),
     };

@@ -17,11 +17,11 @@
 /* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: a caller has any
  * number of them. A label is a name that the policy gives to some calls. */
 enum dimension {
-    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_LABEL, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT,
-    DIM_GROUP, DIM_SCOPE, DIM_COUNT
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_AGENT, DIM_PATH, DIM_QUERY, DIM_LABEL, DIM_TOOL, DIM_RESOURCE,
+    DIM_PROMPT, DIM_GROUP, DIM_SCOPE, DIM_COUNT
 };
 
-#define DIM_OPTIONAL DIM_PATH /* from here on a message may have nothing, and then no list matches it, not even by `*` */
+#define DIM_OPTIONAL DIM_AGENT /* from here on a message may have nothing, and then no list matches it, not even by `*` */
 
 #define DIM_TARGET DIM_TOOL /* the first target */
 #define DIM_HELD DIM_GROUP  /* the first that is held; before it, a call has at most one value */

@@ -40,7 +40,7 @@ struct span question_value(const struct question *question, enum policy_by by)
         [POLICY_BY_TENANT] = offsetof(struct question, tenant), [POLICY_BY_PRINCIPAL] = offsetof(struct question, principal),
         [POLICY_BY_UPSTREAM] = offsetof(struct question, upstream), [POLICY_BY_TOOL] = offsetof(struct question, tool),
         [POLICY_BY_SESSION] = offsetof(struct question, session), [POLICY_BY_CLIENT] = offsetof(struct question, client),
-        [POLICY_BY_CORRELATION] = offsetof(struct question, correlation),
+        [POLICY_BY_CORRELATION] = offsetof(struct question, correlation), [POLICY_BY_AGENT] = offsetof(struct question, agent),
     };
 
     return *(const struct span *)(const void *)((const char *)question + places[by]);

@@ -23,7 +23,7 @@ enum policy_known { POLICY_UNKNOWN = 0, POLICY_NO, POLICY_YES };
 /* By what calls are counted together, and by what a `session` condition joins calls. */
 enum policy_by {
     POLICY_BY_TENANT = 0, POLICY_BY_PRINCIPAL, POLICY_BY_UPSTREAM, POLICY_BY_TOOL, POLICY_BY_SESSION, POLICY_BY_CLIENT,
-    POLICY_BY_CORRELATION, POLICY_BY_COUNT
+    POLICY_BY_CORRELATION, POLICY_BY_AGENT, POLICY_BY_COUNT
 };
 
 /* A permit's limit (Meaning 12): so many calls, a sum over an argument in millionths, or so many different values of one. The
@@ -135,6 +135,7 @@ struct question_plan {
 struct question {
     struct span tenant;
     struct span principal;
+    struct span agent;             /* the program that acts for the principal; empty: nothing says which */
     const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
     uint32_t group_count, scope_count;
     struct span more_scope;        /* one more scope, which the identity does not have; empty: none */

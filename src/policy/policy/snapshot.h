@@ -95,7 +95,7 @@ struct policy {
     struct meta_asks meta_asks[2]; /* [question_has_arguments]: of other methods `arg:` reaches _meta, too */
     const struct claim_ask *claims; /* that rules ask for; none lies below another */
     /* some rule or redaction restricts them */
-    bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt, asks_held;
+    bool asks_principal, asks_agent, asks_path, asks_query, asks_resource, asks_prompt, asks_held;
     bool holds; /* some rule may hold a call for a person */
     const struct index *index;
 };

@@ -68,8 +68,9 @@ const char *answer_why_text(enum answer_why why)
 
 const char *const policy_dimension_text[DIM_COUNT] = {
     [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
-    [DIM_METHOD] = "methods", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_LABEL] = "labels", [DIM_TOOL] = "tools",
-    [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts", [DIM_GROUP] = "groups", [DIM_SCOPE] = "scopes",
+    [DIM_METHOD] = "methods", [DIM_AGENT] = "agents", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_LABEL] = "labels",
+    [DIM_TOOL] = "tools", [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts", [DIM_GROUP] = "groups",
+    [DIM_SCOPE] = "scopes",
 };
 
 const char *const policy_fact_text[FACT_COUNT] = {
@@ -80,7 +81,7 @@ const char *const policy_fact_text[FACT_COUNT] = {
 const char *const policy_hint_text[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", NULL};
 
 const char *const policy_by_text[POLICY_BY_COUNT + 1] = {"tenant",  "principal", "upstream",    "tool",
-                                                          "session", "client",    "correlation", NULL};
+                                                          "session", "client",    "correlation", "agent", NULL};
 
 const char *const policy_root_text[FROM_COUNT + 1] = {"arg", "meta", "param", "claim", "value", NULL};
 

@@ -9,9 +9,10 @@
 
 #include <stdio.h>
 
-#define VARIABLES 3
+#define VARIABLES 4
 
-const struct span policy_variables[VARIABLES + 1] = {SPAN_LIT("{principal}"), SPAN_LIT("{tenant}"), SPAN_LIT("{upstream}")};
+const struct span policy_variables[VARIABLES + 1] = {
+    SPAN_LIT("{principal}"), SPAN_LIT("{tenant}"), SPAN_LIT("{upstream}"), SPAN_LIT("{agent}")};
 
 /* The variable at the front of the text; VARIABLES: none. */
 static size_t variable_at(struct span text)
@@ -77,7 +78,9 @@ bool variable_in(struct span text)
 
 static struct span value_of(const struct question *question, size_t which)
 {
-    return which == 0 ? question->principal : which == 1 ? question->tenant : question->upstream;
+    const struct span values[VARIABLES] = {question->principal, question->tenant, question->upstream, question->agent};
+
+    return values[which];
 }
 
 struct span variable_value(const struct question *question, struct span variable)

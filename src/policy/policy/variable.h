@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of a call in what an author wrote: {principal}, {tenant} and {upstream}, which no agent chooses. `{{principal}}` is
- * the text `{principal}`; any other brace is itself.
+/* Variables of a call in what an author wrote: {principal}, {tenant}, {upstream} and {agent}, which no agent chooses.
+ * `{{principal}}` is the text `{principal}`; any other brace is itself.
  *
  * Threads: any; what is written stays as it is, and each call says it anew.
  * Owns: nothing.

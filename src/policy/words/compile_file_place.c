@@ -23,7 +23,8 @@ static bool read_text(struct compiler *c, struct span text, struct file_text *re
 
 static void take_folder(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    static const struct question anybody = {.principal = SPAN_LIT("x"), .tenant = SPAN_LIT("x"), .upstream = SPAN_LIT("x")};
+    static const struct question anybody = {.principal = SPAN_LIT("x"), .tenant = SPAN_LIT("x"), .upstream = SPAN_LIT("x"),
+                                            .agent = SPAN_LIT("x")};
     struct file_folder *folder = part;
     struct span said;
     const char *doubt = NULL;

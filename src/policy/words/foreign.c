@@ -25,8 +25,9 @@ static const struct {
     {"allow", "pass"},
     /* who, where, what */
     {"role roles team teams", "groups"},
-    {"user users principal subject subjects agent agents caller callers identity", "principals"},
-    {"user agent caller subject", "principal"},
+    {"user users principal subject subjects caller callers identity", "principals"},
+    {"user caller subject", "principal"},
+    {"agent bot bots azp client_id client_ids app apps application applications", "agents"},
     {"tenant org orgs organization organizations", "tenants"},
     {"org organization", "tenant"},
     {"server servers upstream mcp_server mcp_servers route routes backend backends service services", "upstreams"},
@@ -144,6 +145,7 @@ static const struct {
      "a server is one of `upstreams` in `match`, what is read by its URI one of `resources`, and what an argument names "
      "stands in a condition; write match: {upstreams: [NAME]}"},
     {"a rule", "principal principals user users subject", MATCH_OF("principals")},
+    {"a rule", "agent agents client_id azp", MATCH_OF("agents")},
     {"a rule", "tenant tenants", MATCH_OF("tenants")},
     {"a rule", "role roles group groups team", MATCH_OF("groups")},
     {"a rule", "methods method", MATCH_OF("methods")},
@@ -166,7 +168,8 @@ static const struct {
      "it stands in the rule itself; write it beside `match`, as far to the left"},
     {"`match`", "arg args argument",
      "arguments are bound by conditions; write when: [{arg: NAME, equals: VALUE}] beside `match`"},
-    {"a condition", "tools tool upstreams upstream principals principal tenants tenant groups roles resources methods",
+    {"a condition", "tools tool upstreams upstream principals principal agents agent tenants tenant groups roles "
+     "resources methods",
      "which calls are meant stands in the rule's `match`; write it there, or a condition on an argument, as in {arg: NAME, "
      "equals: VALUE}"},
     {"a condition", "lt < less_than lower_than",

@@ -71,7 +71,8 @@ static const char *wrong_with_host(struct span host, bool is_address)
 
 static void take_host(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    static const struct question anybody = {.principal = SPAN_LIT("x"), .tenant = SPAN_LIT("x"), .upstream = SPAN_LIT("x")};
+    static const struct question anybody = {.principal = SPAN_LIT("x"), .tenant = SPAN_LIT("x"), .upstream = SPAN_LIT("x"),
+                                            .agent = SPAN_LIT("x")};
     struct host_term *term = part;
     struct span host = text->text;
     const char *wrong;

@@ -49,7 +49,7 @@ bool operator__said(struct rule_walk *walk, const struct op *op, struct span tex
     if (!op->folds)
         return variable_said(walk, text, place, said);
     if (!operator__fold(walk, asked->principal, &folded.principal) || !operator__fold(walk, asked->tenant, &folded.tenant) ||
-        !operator__fold(walk, asked->upstream, &folded.upstream))
+        !operator__fold(walk, asked->upstream, &folded.upstream) || !operator__fold(walk, asked->agent, &folded.agent))
         return false;
     walk->question = &folded;
     is_said = variable_said(walk, text, place, said);

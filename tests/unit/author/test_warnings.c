@@ -145,7 +145,7 @@ static void test_braces(void **state)
 {
     (void)state;
     expect_warning(HEAD WHEN("{arg: a, starts_with: 'x{principle}'}"), AT, "did you mean `{principal}`?");
-    expect_warning(HEAD WHEN("{arg: a, in: [x, '{user}']}"), AT, "variables are {principal}, {tenant} and {upstream}");
+    expect_warning(HEAD WHEN("{arg: a, in: [x, '{user}']}"), AT, "variables are {principal}, {tenant}, {upstream} and {agent}");
     expect_warning(HEAD WHEN("{arg: a, under: '/{home}'}"), AT, "stands for itself");
     expect_none(HEAD WHEN("{arg: a, equals: '{principal}'}"));
     expect_warning(HEAD WHEN("{arg: a, equals: {principal}}"), AT, "a map in YAML, and no variable; quote it: '{principal}'");

@@ -8,7 +8,7 @@
 #define DIGEST_OF(four) four four four four four four four four four four four four four four four four
 #define AGENT(four, principal)                                                                              \
     "{\"agent_key\":[{\"id\":1,\"digest\":\"" DIGEST_OF(four) "\",\"principal\":\"" principal "\",\"tenant\":\"t\"," \
-    "\"expires_us\":null,\"note\":null,\"roles\":null,\"made_us\":1,\"made_by\":\"anna\"}],"                  \
+    "\"agent\":null,\"expires_us\":null,\"note\":null,\"roles\":null,\"made_us\":1,\"made_by\":\"anna\"}],"                  \
     "\"agent_key_claim\":[{\"key\":1,\"glob\":\"x-*\"}]}"
 #define REVOKED(key) "{\"agent_key_revocation\":[{\"key\":" key ",\"revoked_us\":2,\"revoked_by\":\"anna\",\"why\":null}]}"
 

@@ -262,7 +262,7 @@ static const struct {
     {"forbid", "{session: {called: [], within: 5min}}", "at least one"},
     {"forbid", "{session: {called: [a], within: 25h}}", "at most a day"},
     {"forbid", "{session: {called: [a], within: 5}}", "at most a day"},
-    {"forbid", "{session: {called: [a], within: 5min, by: tool}}", "session, correlation, principal or tenant"},
+    {"forbid", "{session: {called: [a], within: 5min, by: tool}}", "session, correlation, principal, agent or tenant"},
     {"forbid", "{session: {called: [a], within: 5min, by: sesion}}", "did you mean `session`"},
     {"forbid", "{session: {called: [{regex: a}], within: 5min}}", "string"},
     {"forbid", "{client: [10.0.0.1/8]}", "10.0.0.1/8"},

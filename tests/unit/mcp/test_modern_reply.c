@@ -11,7 +11,7 @@
 #define SEALED 44 /* bytes of what goes before a state */
 
 static const unsigned char key[MCP_SESSION_KEY_BYTES] = "0123456789abcdef0123456789abcde";
-static const struct mcp_binding bot = {key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}}};
+static const struct mcp_binding bot = {key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {NULL, 0}}};
 static const char *const revisions[] = {"2025-11-25", "2026-07-28", NULL};
 
 /* A request that was read, for whoever `binding` says. */
@@ -282,9 +282,11 @@ static void keeps_a_state_to_its_request(void **state)
 {
     static const unsigned char other_key[MCP_SESSION_KEY_BYTES] = "x123456789abcdef0123456789abcde";
     static const struct mcp_binding others[] = {
-        {key, {{"shop", 4}, {"acme", 4}, {"bob", 3}, {NULL, 0}}}, {key, {{"shop", 4}, {"acm", 3}, {"ebot", 4}, {NULL, 0}}},
-        {key, {{"sho", 3}, {"pacme", 5}, {"bot", 3}, {NULL, 0}}}, {key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {"/x", 2}}},
-        {other_key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}}},
+        {key, {{"shop", 4}, {"acme", 4}, {"bob", 3}, {NULL, 0}, {NULL, 0}}},
+        {key, {{"shop", 4}, {"acm", 3}, {"ebot", 4}, {NULL, 0}, {NULL, 0}}},
+        {key, {{"sho", 3}, {"pacme", 5}, {"bot", 3}, {NULL, 0}, {NULL, 0}}},
+        {key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {"/x", 2}}},
+        {other_key, {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {NULL, 0}}},
     };
     static const char *const before[] = {
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"x\":2},",

@@ -11,7 +11,7 @@
 #include "fakes/cm.h"
 
 static const unsigned char key[MCP_SESSION_KEY_BYTES] = "0123456789abcdef0123456789abcde";
-static const struct mcp_session_scope scope = {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}};
+static const struct mcp_session_scope scope = {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {NULL, 0}};
 
 static struct span make(struct buf *out, const char *upstream_id, const char *revision)
 {
@@ -55,15 +55,17 @@ static void denied(const unsigned char *with, const struct mcp_session_scope *wh
     assert_int_equal(session.revision.len, 0);
 }
 
-/* 1.17: another route, tenant, principal or key; a shifted border between them */
+/* 1.17: another route, tenant, principal, agent or key; a shifted border between them */
 static void denies_foreign_sessions(void **state)
 {
     static const unsigned char other_key[MCP_SESSION_KEY_BYTES] = "x";
     static const struct mcp_session_scope others[] = {
-        {{"shop2", 5}, {"acme", 4}, {"bot", 3}, {NULL, 0}}, {{"shop", 4}, {"acm", 3}, {"bot", 3}, {NULL, 0}},
-        {{"shop", 4}, {"acme", 4}, {"bob", 3}, {NULL, 0}},  {{"sho", 3}, {"pacme", 5}, {"bot", 3}, {NULL, 0}},
-        {{"shop", 4}, {"acmeb", 5}, {"ot", 2}, {NULL, 0}},  {{"shop", 4}, {"acme", 4}, {"", 0}, {NULL, 0}},
-        {{"shop", 4}, {"bot", 3}, {"acme", 4}, {NULL, 0}},  {{"shop", 4}, {"acme", 4}, {"bot", 3}, {"/v1", 3}}, /* 4.9 */
+        {{"shop2", 5}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {NULL, 0}}, {{"shop", 4}, {"acm", 3}, {"bot", 3}, {NULL, 0}, {NULL, 0}},
+        {{"shop", 4}, {"acme", 4}, {"bob", 3}, {NULL, 0}, {NULL, 0}},  {{"sho", 3}, {"pacme", 5}, {"bot", 3}, {NULL, 0}, {NULL, 0}},
+        {{"shop", 4}, {"acmeb", 5}, {"ot", 2}, {NULL, 0}, {NULL, 0}},  {{"shop", 4}, {"acme", 4}, {"", 0}, {NULL, 0}, {NULL, 0}},
+        {{"shop", 4}, {"bot", 3}, {"acme", 4}, {NULL, 0}, {NULL, 0}},
+        {{"shop", 4}, {"acme", 4}, {"bot", 3}, {NULL, 0}, {"/v1", 3}}, /* 4.9 */
+        {{"shop", 4}, {"acme", 4}, {"bot", 3}, {"x", 1}, {NULL, 0}},   /* 15.1 */
     };
     struct buf out;
     struct span id = make(&out, "abc", "2025-06-18");

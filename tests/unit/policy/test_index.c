@@ -12,6 +12,7 @@ static const char *const upstreams[] = {"shop", "mail"};
 static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "response", "ping"};
 static const char *const tools[] = {"search_a", "search_b", "send", "x"};
 static const char *const resources[] = {"file:///a", "file:///b/c", "db://x"};
+static const char *const agents[] = {"", "helper", "copilot"};
 static const char *const paths[] = {"/a", "/a/b", "/b"};
 static const char *const queries[] = {"a=1", "b"};
 static const char *const prompts[] = {"review", "plan"};
@@ -20,6 +21,7 @@ static const char *const names[DIM_COUNT][6] = {
     {"bot", "'bot?'", "ann", "'*'", "{regex: 'b'}", "nobody"},
     {"shop", "mail", "'*'", "'s*'", "{regex: 'm.*'}", "none"},
     {"tools/call", "protocol", "'tools/*'", "ping", "response", "resources/read"},
+    {"helper", "'co*'", "copilot", "'*'", "{regex: 'p'}", "none"},
     {"'/a'", "'/a/*'", "'/b'", "{regex: '/.'}", "'*'", "x"},
     {"a=1", "'a=*'", "'*'", "{regex: 'b'}", "b", "x"},
     {"l1", "l2", "l3", "l4", "l5", "l6"}, /* 9.4 */
@@ -61,7 +63,8 @@ static struct question random_question(unsigned *seed)
 {
     struct question question = {
         .tenant = span_text(tenants[next(seed, 4)]), .principal = span_text(principals[next(seed, 3)]),
-        .upstream = span_text(upstreams[next(seed, 2)]), .method = span_text(methods[next(seed, 5)])};
+        .upstream = span_text(upstreams[next(seed, 2)]), .method = span_text(methods[next(seed, 5)]),
+        .agent = span_text(agents[next(seed, 3)])};
 
     if (next(seed, 2) == 0)
         question.path = span_text(paths[next(seed, 3)]);

@@ -225,8 +225,9 @@ static void test_other_rows_are_refused(void **state)
         "{\"agent_key_claim\":[{\"key\":\"1\",\"glob\":\"*\"}]}",
         "{\"agent_key_claim\":[{\"key\":1,\"glob\":2}]}",
         "{\"agent_key_claim\":{\"key\":1,\"glob\":\"*\"}}",
-        "{\"agent_key\":[{\"id\":5,\"digest\":\"00\",\"principal\":\"p\",\"tenant\":\"t\",\"expires_us\":null,\"note\":null,"
-        "\"roles\":null,\"made_us\":1,\"made_by\":\"a\"}]}",                                       /* no digest */
+        "{\"agent_key\":[{\"id\":5,\"digest\":\"00\",\"principal\":\"p\",\"tenant\":\"t\",\"expires_us\":null,"
+        "\"agent\":null,\"note\":null,\"roles\":null,"
+        "\"made_us\":1,\"made_by\":\"a\"}]}",                                       /* no digest */
     };
 
     (void)state;
