@@ -238,7 +238,7 @@ const struct conf_key conf__tenant[] = {
     {.name = NULL}};
 
 const struct conf_key conf__agent_by[] = {
-    KEY("certificate", WORD, AT(identity_source, name), 0, 0, NULL, "Which name of the client certificate beside the token.",
+    KEY("certificate", WORD, BY_HAND, 0, 0, NULL, "Which name of the client certificate beside the token.",
         WORDS("cn", "uri", "dns", "email")),
     KEY("from", WORD, BY_HAND, 0, 0, "(this connection)", "The header in which a trusted proxy hands on what it verified.",
         WORDS("X-Forwarded-Client-Cert", "Client-Cert")),

@@ -344,6 +344,7 @@ static void read_audiences(struct conf_reader *reader, const struct yaml_node *m
 /* A path, or the certificate that is shown beside the token. */
 static void read_agent(struct conf_reader *reader, const struct yaml_node *map, struct identity_source *source)
 {
+    static const char *const names[] = {"cn", "uri", "dns", "email", NULL}; /* in the order of enum identity_name */
     const struct yaml_node *node = yaml_member(map, "agent");
 
     if (node == NULL)
@@ -352,10 +353,12 @@ static void read_agent(struct conf_reader *reader, const struct yaml_node *map, 
         read_path(reader, node, conf__text(reader, node), &source->rules.agent);
         return;
     }
-    if (!conf__read(reader, node, conf__agent_by, "`agent`", source))
+    if (!conf__map(reader, node, conf__agent_by, "`agent`"))
         return;
     source->agent_by_certificate = true;
-    if (yaml_member(node, "certificate") == NULL)
+    if (yaml_member(node, "certificate") != NULL)
+        source->name = (enum identity_name)conf__choice(reader, node, "certificate", names);
+    else
         CONF_FAULT(reader, node, "`agent` is where in the claims it says which program acts, or a certificate beside the "
                    "token; write $.azp, or {certificate: uri}");
     source->handed_on = conf__certificate_from(reader, node);
