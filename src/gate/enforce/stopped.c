@@ -32,7 +32,8 @@ enum reason gate_stopped(struct gate *gate, const struct call *call, int64_t now
 {
     const struct question *asked = &call->asked;
     struct span by[STOP_BY_COUNT] = {[STOP_TENANT] = asked->tenant, [STOP_PRINCIPAL] = asked->principal,
-                                     [STOP_UPSTREAM] = asked->upstream, [STOP_TOOL] = asked->tool};
+                                     [STOP_AGENT] = asked->agent, [STOP_UPSTREAM] = asked->upstream,
+                                     [STOP_TOOL] = asked->tool};
     unsigned char session[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
 
