@@ -51,7 +51,8 @@ static void beat(size_t who, int seconds_ago)
 {
     char sql[512];
 
-    (void)snprintf(sql, sizeof sql, "INSERT INTO callgate.node VALUES ('%s', now() - interval '%d s', 0, '', '', 0, 0, 0, 0, 0, 0, 0, '') "
+    (void)snprintf(sql, sizeof sql, "INSERT INTO callgate.node VALUES ('%s', now() - interval '%d s', 0, '', '', 0, 0, 0, 0, 0, "
+                   "0, 0, '') "
                    "ON CONFLICT (name) DO UPDATE SET beat_at = excluded.beat_at", names[who], seconds_ago);
     run(owner, sql);
 }
