@@ -18,9 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A commit syncs a journal, the file and the folder; each can take seconds where a disk has much else to write. Whoever has
- * less time says so by db_busy_wait. */
-#define BUSY_WAIT_MS 30000
+#define BUSY_WAIT_MS 5000
 
 struct db {
     sqlite3 *handle;

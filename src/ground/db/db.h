@@ -56,7 +56,7 @@ const char *db_error(const struct db *db);
 /* Writes "DOING failed: " and that sentence, unless nothing failed. Takes: db: NULL where it is not open. Returns: code. */
 enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing);
 
-/* How long a statement waits for another connection's lock; 30 seconds at first. */
+/* How long a statement waits for another connection's lock; 5 seconds at first. */
 void db_busy_wait(struct db *db, int wait_ms);
 
 /* Ends a statement that runs once *stop is set: it fails with CODE_BUSY. NULL: none does. */
