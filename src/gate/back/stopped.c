@@ -7,18 +7,15 @@
 #include "mcp/dialect.h"
 #include "os/clock.h"
 
-/* Returns: UNSET where nothing that is under way for the pair was stopped. */
-static enum reason why_stopped(const struct pair *pair)
+/* Where nobody can read what is stopped no call begins, but those that were judged before go on. */
+static bool is_stopped(const struct pair *pair)
 {
-    enum reason reason = REASON_UNSET;
+    const struct stop *stop = NULL;
 
-    for (const struct call *call = pair->exchange.calls; call != NULL && reason == REASON_UNSET; call = call->next) {
-        const struct stop *stop;
-
+    for (const struct call *call = pair->exchange.calls; call != NULL && stop == NULL; call = call->next)
         if (!call->is_join && call->is_permitted)
-            reason = gate_stopped(pair->lane->gate, call, clock_wall_us(), &stop);
-    }
-    return reason;
+            (void)gate_stopped(pair->lane->gate, call, clock_wall_us(), &stop);
+    return stop != NULL;
 }
 
 /* A command's server and a plain one see the end of the connection. */
@@ -43,24 +40,19 @@ static void send_cancelled(struct pair *pair)
 
 bool back_stop(struct pair *pair)
 {
-    enum reason reason;
-
     if (pair->step < STEP_CONNECT)
         return false; /* what is judged already is asked once it is recorded */
     pair->may_be_stopped = false;
-    reason = pair->step <= STEP_RELAY ? why_stopped(pair) : REASON_UNSET;
-    if (reason == REASON_UNSET)
+    if (pair->step > STEP_RELAY || !is_stopped(pair))
         return false;
     if (pair->step == STEP_CONNECT) {
-        upstream__give_up(pair, OUTCOME_NOT_SENT, reason);
+        upstream__give_up(pair, OUTCOME_NOT_SENT, REASON_STOPPED);
         return true;
     }
-    if (reason == REASON_STOPPED)
-        reason = REASON_STOPPED_AMID;
     send_cancelled(pair);
     if (pair->step == STEP_SEND)
-        upstream__give_up(pair, OUTCOME_CANCELLED, reason);
+        upstream__give_up(pair, OUTCOME_CANCELLED, REASON_STOPPED_AMID);
     else
-        reply__fail_for(pair, OUTCOME_CANCELLED, reason, reason_text(reason));
+        reply__fail_for(pair, OUTCOME_CANCELLED, REASON_STOPPED_AMID, reason_text(REASON_STOPPED_AMID));
     return true;
 }

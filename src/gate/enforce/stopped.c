@@ -28,27 +28,31 @@ static bool is_ending(const struct question *asked)
            span_is(asked->method, "session/end");
 }
 
-enum reason gate_stopped(struct gate *gate, const struct call *call, int64_t now_us, const struct stop **stop)
+static const struct stop *find_stop(const struct stops *stops, const struct question *asked, int64_t now_us)
 {
-    const struct question *asked = &call->asked;
     struct span by[STOP_BY_COUNT] = {[STOP_TENANT] = asked->tenant, [STOP_PRINCIPAL] = asked->principal,
                                      [STOP_AGENT] = asked->agent, [STOP_UPSTREAM] = asked->upstream,
                                      [STOP_TOOL] = asked->tool};
     unsigned char session[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
 
-    *stop = NULL;
-    gate__follow(gate);
-    if (is_ending(asked))
-        return REASON_UNSET;
-    if (gate->stops == NULL)
-        return REASON_STOPS_UNKNOWN;
-    if (asked->session.len > 0 && stops_name_sessions(gate->stops)) {
+    if (asked->session.len > 0 && stops_name_sessions(stops)) {
         digest_of(asked->session, session);
         num_hex(session, sizeof session, hex);
         by[STOP_SESSION] = span_of(hex, sizeof hex);
     }
-    *stop = stops_find(gate->stops, by, now_us);
+    return stops_find(stops, by, now_us);
+}
+
+enum reason gate_stopped(struct gate *gate, const struct call *call, int64_t now_us, const struct stop **stop)
+{
+    *stop = NULL;
+    gate__follow(gate);
+    if ((gate->stops != NULL && stops_are_none(gate->stops)) || is_ending(&call->asked))
+        return REASON_UNSET;
+    if (gate->stops == NULL)
+        return REASON_STOPS_UNKNOWN;
+    *stop = find_stop(gate->stops, &call->asked, now_us);
     return *stop != NULL ? REASON_STOPPED : REASON_UNSET;
 }
 

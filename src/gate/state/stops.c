@@ -15,7 +15,7 @@ struct stops {
     struct arena arena;
     struct stop *of[STOP_BY_COUNT + 1]; /* the last: those that give no name */
     size_t count[STOP_BY_COUNT + 1];
-    bool names_sessions;
+    bool is_empty, names_sessions;
 };
 
 static size_t list_of(const struct stop *stop)
@@ -61,6 +61,7 @@ enum code stops_new(const struct stop *stops, size_t count, struct stops **out)
     if (set == NULL)
         return CODE_NOMEM;
     ref_init(&set->ref);
+    set->is_empty = count == 0;
     arena_init(&set->arena, SIZE_MAX);
     for (size_t i = 0; i < count; i++)
         room[list_of(&stops[i])]++;
@@ -96,6 +97,11 @@ void stops_unref(struct stops **set)
         return;
     arena_fini(&gone->arena);
     mem_free(gone);
+}
+
+bool stops_are_none(const struct stops *set)
+{
+    return set->is_empty;
 }
 
 bool stops_name_sessions(const struct stops *set)

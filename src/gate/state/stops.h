@@ -32,6 +32,7 @@ enum code stops_new(const struct stop *stops, size_t count, struct stops **set) 
 struct stops *stops_ref(struct stops *set); /* NULL is fine, also below */
 void stops_unref(struct stops **set);
 
+bool stops_are_none(const struct stops *set); /* which is so nearly always */
 /* Whether some stop names a session, so that it must be known in that form. */
 bool stops_name_sessions(const struct stops *set);
 /* Takes: by: what a call has; at == NULL: it has none, and no stop that gives one is of it. Returns: a stop that stands at
