@@ -73,7 +73,7 @@ static bool name_resource(struct making *m, const struct question *question, str
     const struct path uri = path_to(&selector, &segment);
     struct diff_values v = {.arena = &m->arena};
 
-    if (question->resource.len == 0 || !question_has_uri(question))
+    if (question->resource.len == 0 || !question_has_uri(question->method))
         return true;
     diff__add_text(&v.samples, "", question->resource, "");
     if (v.code != CODE_OK)

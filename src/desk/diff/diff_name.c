@@ -12,7 +12,7 @@ void diff__settle_targets(struct question *question)
         question->tool = SPAN_LIT("probe");
     if (!span_is(question->method, "prompts/get"))
         question->prompt = SPAN_NONE;
-    if (!question_has_uri(question) && mcp_method_find(question->method, NULL) != NULL)
+    if (!question_has_uri(question->method) && mcp_method_find(question->method, NULL) != NULL)
         question->resource = SPAN_NONE; /* a method that a route declares may have one */
 }
 

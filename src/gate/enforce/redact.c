@@ -225,7 +225,9 @@ static void add_said(struct buf *out, const char *name, struct span said)
 {
     if (said.len == 0)
         return;
-    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", name);
+    buf_add_text(out, buf_len(out) > 1 ? ",\"" : "\"");
+    buf_add_text(out, name);
+    buf_add_text(out, "\":");
     (void)json_write_string(out, utf8_cut(said, CLIENT_SAYS_BYTES));
 }
 
@@ -238,7 +240,7 @@ struct span gate__client_text(struct record_text *text, const struct call *call,
         return SPAN_NONE;
     buf_clear(&text->client);
     buf_add_byte(&text->client, '{');
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; info != NULL && i < sizeof names / sizeof names[0]; i++)
         add_said(&text->client, names[i], json_member_text(info, names[i]));
     if (ascii_is_all(call->user_agent, " -~"))
         add_said(&text->client, "user_agent", call->user_agent);

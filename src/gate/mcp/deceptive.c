@@ -28,9 +28,9 @@ static enum mcp_treatment by_request(const struct mcp_reply_rules *rules)
 /* A skill's files and its manifest are what their digests say, or refused. */
 static enum mcp_treatment of_skill(const struct mcp_reply_rules *rules, enum mcp_treatment treatment)
 {
-    const struct question asked = {.method = rules->request_method, .resource = rules->request_target};
+    bool is_of_skill = treatment == MCP_STRIP && question_is_of_skill(rules->request_method, rules->request_target);
 
-    return treatment == MCP_STRIP && question_is_of_skill(&asked) ? MCP_REFUSE : treatment;
+    return is_of_skill ? MCP_REFUSE : treatment;
 }
 
 /* Where the request is not known here, the names of its members say what a client may take an answer for. */

@@ -84,9 +84,13 @@ static const struct method methods[] = {
 
 static const struct method *find_method(struct span name)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (span_equals(methods[i].of.name, name))
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0] && name.len > 0; i++) {
+        struct span of = methods[i].of.name;
+
+        /* several are as long as `tools/call`, and none of these ends as it does */
+        if (of.len == name.len && of.at[of.len - 1] == name.at[name.len - 1] && span_equals(of, name))
             return &methods[i];
+    }
     return NULL;
 }
 

@@ -155,7 +155,7 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
             eval__cut_likewise(walk, &one->cuts);
             eval__sort_cuts(&one->cuts);
             tell_found(walk, one);
-            if (question_is_of_skill(&judging->question))
+            if (question_is_of_skill(judging->question.method, judging->question.resource))
                 one->why = ANSWER_OF_SKILL;
             else if (!eval__can_cut(walk, &one->cuts))
                 one->why = one->cuts.undecided ? ANSWER_UNDECIDED : ANSWER_NOT_IN_TEXT;

@@ -60,11 +60,12 @@ static void compile_target(struct compiler *c, const struct yaml_node *call, str
         FAULT(c, call, "a `tool` goes with the methods tools/call and, where one is described, tools/list; add or remove one");
     if (question->prompt.len > 0 && !span_is(question->method, "prompts/get"))
         FAULT(c, call, "a `prompt` goes with the method prompts/get; add the one or remove the other");
-    if (question_has_uri(question))
+    if (question_has_uri(question->method))
         uri = json_member(question->root, SPAN_LIT("uri"));
     if (uri != NULL && uri->type == JSON_STRING)
         question->resource = uri->text;
-    if (yaml_member(call, "resource") != NULL && (question_has_uri(question) || question->tool.len + question->prompt.len > 0))
+    if (yaml_member(call, "resource") != NULL &&
+        (question_has_uri(question->method) || question->tool.len + question->prompt.len > 0))
         FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
               "params: {uri: 'file:///...'}`");
     else if (yaml_member(call, "resource") != NULL) /* of a method that a route declares, wherever that has its URI */

@@ -25,13 +25,13 @@ bool question_hides(const struct question_hidden *hidden, const struct json_node
     return false;
 }
 
-bool question_is_of_skill(const struct question *question)
+bool question_is_of_skill(struct span method, struct span resource)
 {
     const struct span scheme = SPAN_LIT("skill:"), file = SPAN_LIT("/SKILL.md");
 
-    return span_starts_with(question->method, SPAN_LIT("skills/")) ||
-           (question_has_uri(question) && (span_equals_nocase(span_part(question->resource, 0, scheme.len), scheme) ||
-                                           span_ends_with(question->resource, file)));
+    return span_starts_with(method, SPAN_LIT("skills/")) ||
+           (question_has_uri(method) && (span_equals_nocase(span_part(resource, 0, scheme.len), scheme) ||
+                                         span_ends_with(resource, file)));
 }
 
 struct span question_value(const struct question *question, enum policy_by by)

@@ -173,15 +173,15 @@ static inline bool question_has_arguments(const struct question *question)
 }
 
 /* Whether params.uri says what resource the message is about; other methods that a route declares have another place for it. */
-static inline bool question_has_uri(const struct question *question)
+static inline bool question_has_uri(struct span method)
 {
-    return span_starts_with(question->method, SPAN_LIT("resources/")) || span_is(question->method, "skills/get");
+    return span_starts_with(method, SPAN_LIT("resources/")) || span_is(method, "skills/get");
 }
 
 /* Whether what comes back is a skill, whose files and manifest clients hold against digests (ext-skills, "Integrity and
  * Verification"): nothing may be cut out of it. Files are known by their URI, of the scheme that the extension names, or
  * by the name of the one that each skill has. */
-bool question_is_of_skill(const struct question *question);
+bool question_is_of_skill(struct span method, struct span resource);
 
 /* By what the call is counted together with others; empty: nothing. */
 struct span question_value(const struct question *question, enum policy_by by);
