@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes hold, sampled, and whether it grows: the slope by least squares over the samples after a warm-up."""
+"""What processes hold, sampled, and whether it grows after a warm-up: the slope by least squares, or how far its highest climbed."""
 import contextlib
 import os
 import pathlib
@@ -66,6 +66,13 @@ def growth(series):
 def growth_and_level(series):
     """Returns: the growth, and the mean."""
     return growth(series), statistics.fmean(value for _, value in series)
+
+
+def climbed(series):
+    """Returns: the growth of the highest, which is twice what the second half's is above the first's: of what grows evenly the same as growth(). A dip
+    in between, when memory was given back and taken again, is none."""
+    half = len(series) // 2
+    return 2.0 * (max(value for _, value in series[half:]) - max(value for _, value in series[:half])) if half else 0.0
 
 
 def windows(times, since, until, which):
