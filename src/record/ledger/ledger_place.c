@@ -290,7 +290,8 @@ static enum code copy_once(struct ledger *ledger)
 }
 
 /* The connection still has open the -wal file that nobody else can find any more: what it holds is copied into the file, and
- * is durable there. SQLite waits for reads by itself. For a checkpoint of another connection, as the keeper may have begun
+ * is durable there. What somebody put in its place is taken away at once, since whoever opens the file after a kill would
+ * take that for its log. SQLite waits for reads by itself. For a checkpoint of another connection, as the keeper may have begun
  * one, it does not, so that copying is tried again. */
 static enum code copy_lost_log(struct ledger *ledger)
 {
@@ -304,6 +305,8 @@ static enum code copy_lost_log(struct ledger *ledger)
     if (code == CODE_BUSY)
         (void)why_set(&ledger->place.fault, code, "%s-wal: was taken away, and somebody's read keeps what it held from being "
                       "copied: end that query", ledger->file);
+    if (code == CODE_OK)
+        place__clear(ledger);
     return code;
 }
 

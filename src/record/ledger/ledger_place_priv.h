@@ -14,7 +14,7 @@ bool place__is_known(const struct ledger *ledger);
 void place__remember(struct ledger *ledger); /* remembers where the file of the newly opened connection lies */
 void place__forget(struct place *place);     /* call it once the connection is closed; what else is known stays for the next
                                               * one */
-void place__clear(struct ledger *ledger);    /* call it once the file was left: what lies in the place of its lost -wal file
+void place__clear(struct ledger *ledger);    /* call it once all is in the file: what lies in the place of its lost -wal file
                                               * is not its own */
 
 /* Called before the file is opened: whether it is the one that was written until now. SQLite would take a -wal file for that
