@@ -3,6 +3,7 @@
  * not: configuration, policy, audit, disk, upstreams. */
 #include "setup/cmd_status_priv.h"
 #include "cli/commands.h"
+#include "expiry/expiry.h"
 #include "base/mem.h"
 #include "cli/told.h"
 #include "people/control.h"
@@ -391,7 +392,7 @@ static int look(struct report *report, const struct conf *conf)
     cmd_status__disk(report, conf);
     look_at_listeners(report, conf->proxy);
     code = look_at_upstreams(report, conf, &why);
-    conf_certificates_each(conf, look_at_end, report); /* upstreams' as they were met just now */
+    expiry_each(conf, look_at_end, report); /* upstreams' as they were met just now */
     if (code == CODE_OK)
         code = look_at_providers(report, conf, &why);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);

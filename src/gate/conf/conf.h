@@ -173,16 +173,6 @@ enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], stru
 /* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
  * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
-/* Adds a fault for each certificate of ours, a listener's or one that an upstream is shown, that has ended or has not begun.
- * Takes: old: tell only of those in whose place the old configuration shows one that is in its time, so that taking the new
- * one would close what is open; NULL: tell of all.
- * Returns: whether it added none. */
-bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
-/* Tells of each certificate by which connections are made, as far as this process knows it, when it ends. side: "listener" and
- * "client_ca" of a listener's address; "client" (ours), "upstream" (its, as last met) and "ca" of a route, or of what the gate
- * itself asks: "(checkpoints)", "(notify)", "(alerts)". */
-void conf_certificates_each(const struct conf *conf,
-                            void (*told)(void *context, const char *side, struct span name, int64_t until_us), void *context);
 void conf_free(struct conf **conf); /* NULL is fine */
 
 uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */

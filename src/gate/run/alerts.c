@@ -4,6 +4,7 @@
 #include "run/serve_priv.h"
 
 #include "alert/alerts.h"
+#include "expiry/expiry.h"
 #include "store/store.h"
 #include "base/log.h"
 #include "enforce/gate.h"
@@ -116,7 +117,7 @@ static void look_at_certificates(const struct serve *serve)
     struct ending ending = {serve, 0};
     char text[ALERT_TEXT_BYTES];
 
-    conf_certificates_each(serve->conf, look_at_certificate, &ending);
+    expiry_each(serve->conf, look_at_certificate, &ending);
     if (ending.more == 0)
         return;
     (void)snprintf(text, sizeof text, "%zu certificate%s more end%s soon, or ended: `callgate status` names them", ending.more,

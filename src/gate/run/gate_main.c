@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate-gate: what `callgate serve` becomes, linked without the rooms of which enforcing has no need. */
 #include "args/command.h"
+#include "expiry/expiry.h"
 #include "run/libraries.h"
 #include "run/serve.h"
 #include "run/serve_usage.h"
@@ -46,7 +47,7 @@ static int check_only(struct conf **conf)
     enum code code = serve_check(*conf, &why);
 
     faults_init(&faults);
-    (void)conf_certificates_hold(*conf, NULL, &faults);
+    (void)expiry_hold(*conf, NULL, &faults);
     conf_free(conf);
     if (code != CODE_OK)
         return complain_why(code, &why);
@@ -65,7 +66,7 @@ static int serve_all(struct conf *conf, const struct serve_asked *asked, int rea
 
     /* only a warning, since the other listeners serve */
     faults_init(&faults);
-    if (!conf_certificates_hold(conf, NULL, &faults))
+    if (!expiry_hold(conf, NULL, &faults))
         for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
             log_error("conf", "%s", faults.fault[i].text);
     signals_block();

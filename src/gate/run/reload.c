@@ -2,6 +2,7 @@
 #include "run/serve_priv.h"
 
 #include "args/command.h"
+#include "expiry/expiry.h"
 #include "base/log.h"
 #include "base/num.h"
 #include "json/doc.h"
@@ -111,9 +112,9 @@ static enum code check_certificates(const struct conf *old, const struct conf *f
     struct faults faults;
 
     faults_init(&faults);
-    if (!conf_certificates_hold(fresh, old, &faults))
+    if (!expiry_hold(fresh, old, &faults))
         return why_of_faults(why, CODE_INVALID, &faults);
-    if (!conf_certificates_hold(fresh, NULL, &faults))
+    if (!expiry_hold(fresh, NULL, &faults))
         log_error("app", "%s", faults.fault[0].text);
     return CODE_OK;
 }

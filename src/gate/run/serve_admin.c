@@ -2,6 +2,7 @@
 /* The admin port's answers: what operators see of the running gate, from the counts of its rooms. */
 #include "run/serve_priv.h"
 
+#include "expiry/expiry.h"
 #include "base/log.h"
 #include "base/num.h"
 #include "os/clock.h"
@@ -125,7 +126,7 @@ static void write_certificates(const struct conf *conf, struct buf *out)
                       "listener's, ours to an upstream (client), an upstream's as last met; when the last of the authorities "
                       "ends that are believed of agents (client_ca) or upstreams (ca).\n"
                       "# TYPE callgate_certificate_expiry_timestamp_seconds gauge\n");
-    conf_certificates_each(conf, write_expiry, out);
+    expiry_each(conf, write_expiry, out);
 }
 
 /* A provider's name holds nothing that a label would escape. */
