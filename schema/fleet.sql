@@ -195,6 +195,7 @@ CREATE TABLE callgate.decision (
     agent_from           bytea,
     actors               bytea,
     client_says          bytea,
+    via                  bytea,
     hash                 bytea,
     salt                 bytea,
     arguments            bytea,
@@ -1106,7 +1107,8 @@ CREATE VIEW callgate_audit.decision AS
            claims_digest, callgate.text_of(plan) COLLATE "C" AS plan, callgate.text_of(plan_step) COLLATE "C" AS plan_step,
            callgate.text_of(definition) COLLATE "C" AS definition, api_key, callgate.text_of(agent) COLLATE "C" AS agent,
            callgate.text_of(agent_from) COLLATE "C" AS agent_from, callgate.text_of(actors) COLLATE "C" AS actors,
-           callgate.text_of(client_says) COLLATE "C" AS client_says, hash, salt,
+           callgate.text_of(client_says) COLLATE "C" AS client_says, callgate.text_of(via) COLLATE "C" AS via,
+           hash, salt,
            callgate.text_of(arguments) COLLATE "C" AS arguments,
            callgate.text_of(arguments_begin) COLLATE "C" AS arguments_begin, callgate.text_of(params) COLLATE "C" AS params,
            callgate.text_of(query) COLLATE "C" AS query, callgate.text_of(claims) COLLATE "C" AS claims
@@ -1153,7 +1155,7 @@ CREATE VIEW callgate_audit.call AS
            d.arguments_begin, d.body_bytes, d.query_bytes, encode(d.policy_hash, 'hex') AS policy_hash,
            d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
            d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
-           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says,
+           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says, d.via,
            o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld, d.day
     FROM callgate_audit.decision AS d
          LEFT JOIN callgate_audit.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day;

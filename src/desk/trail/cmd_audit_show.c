@@ -318,7 +318,7 @@ static const char call_words[] =
     "[\n  acting       {actors}][\n  client       {client_says}][\n  groups       {groups}][\n  scopes       {scopes}]"
     "[\n  claims       {claims}][\n  token of     {issuer}][, by its key {token_key}]"
     "[\n  plan         {plan}][, step {plan_step}][\n  session      {session}]"
-    "\n  what         [{method} ][{tool} ][on {upstream}][{?dialect} ({dialect}[ {protocol_version}])]"
+    "\n  what         [{method} ][{tool} ][within {via} ][on {upstream}][{?dialect} ({dialect}[ {protocol_version}])]"
     "[\n  definition   {definition}][\n  correlation  {correlation}][, instead of {correlation_replaced}][, trace {trace}]"
     "\n  arguments    [{arguments:tree 15}]"
     "[{?arguments:json=null}{?arguments_cut}{arguments_begin:first 4096} ... (the beginning of {arguments_bytes} bytes; the "

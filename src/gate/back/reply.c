@@ -203,6 +203,11 @@ static bool may_see(void *context, struct span method, struct span target, bool 
 {
     struct pair *pair = ((const struct reading *)context)->pair;
 
+    const struct declared_unwrap *unwrap = span_is(method, "tools/call")
+                                               ? declared_unwrap_find(&pair->exchange.route->unwraps, target) : NULL;
+
+    if (unwrap != NULL && unwrap->name.count > 0)
+        return true; /* each of its calls is judged by what stands in it */
     return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, pair->exchange.call, method, target, is_template);
 }
 
@@ -248,6 +253,10 @@ static bool wants(void *context)
     const struct mcp_reply answer = {.kind = MCP_RESPONSE};
     const struct gate_came came = answered__came(exchange, &answer, reading->is_own);
 
+    if (listed__by(reading->pair) != NULL) {
+        exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
+        return true;
+    }
     exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
     return exchange->is_weighed ||
            (exchange->route->answer_bytes > 0 && exchange->call->owes_outcome && gate_redacts_answer(gate, exchange->call));
@@ -288,6 +297,8 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
+    if (reason == REASON_PERMITTED && is_own && !reply->is_error && !reply->is_tool_error && listed__by(pair) != NULL)
+        reason = listed__filter(pair, reply);
     if (exchange->is_list_costly)
         reason = REASON_UPSTREAM_COSTLY;
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED || reason == REASON_UPSTREAM_COSTLY)

@@ -79,4 +79,9 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE;
 enum code deny__common_headers(struct pair *pair, struct buf *out);
 
+/* listed.c: what the tool that is called says of its answer that it lists tools; NULL: it lists none. */
+const struct declared_unwrap *listed__by(const struct pair *pair);
+/* Leaves out of such an answer what the agent may not call. Takes: reply: just read. */
+enum reason listed__filter(struct pair *pair, struct mcp_reply *reply);
+
 #endif

@@ -212,6 +212,15 @@ const struct conf_key conf__method[] = {
         "'$.files[*].uri'."),
     {.name = NULL}};
 
+const struct conf_key conf__unwrap[] = {
+    KEY("tool", TEXT, BY_HAND, 0, 0, NULL, "The tool that calls others, or lists them."),
+    KEY("name", TEXT, BY_HAND, 0, 0, NULL, "Where in its arguments the name of the other is: '$.tool_name'."),
+    KEY("arguments", TEXT, BY_HAND, 0, 0, "(it has none)", "Where those of the other are, as an object, or as JSON in a text."),
+    KEY("server", TEXT, BY_HAND, 0, 0, "(there is one)", "Where the server is named: the tool is then SERVER__NAME to policies."),
+    KEY("besides", TEXTS, BY_HAND, 0, 0, "(none)", "Members that may stand beside these. Nobody judges them."),
+    KEY("lists", TEXT, BY_HAND, 0, 0, NULL, "In place of these: where its answer names tools: '$.tools[*].name'."),
+    {.name = NULL}};
+
 const struct conf_key conf__nobody[] = {
     KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
     KEY("agent", TEXT, BY_HAND, 0, 0, "(none)", "Which program everybody's is."),
@@ -308,6 +317,8 @@ const struct conf_key conf__route[] = {
     KEY("params", TEXTS, BY_HAND, 0, 0, NULL, "Members of params besides the specification's."),
     KEY("methods", LIST, BY_HAND, 0, 0, "(those of MCP and of skills)",
         "Methods of extensions that are about resources, so that rules judge them by URI.", IN(conf__method, "a method")),
+    KEY("unwrap", LIST, BY_HAND, 0, 0, "(none)", "Tools that call tools: rules speak of the tool that is called.",
+        IN(conf__unwrap, "a tool of `unwrap`")),
     KEY("meta", WORD, AT(proxy_route, meta), 0, 0, "pass", "What of `_meta` goes up.", WORDS("pass", "known", "none")),
     KEY("tool_names", FLAG, AT(proxy_route, strict_tool_names), 0, 0, "printable", "Which names tools may have.",
         WORDS("printable", "strict")),

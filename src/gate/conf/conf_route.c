@@ -265,6 +265,22 @@ static void read_methods(struct conf_reader *reader, const struct yaml_node *map
     reader->out_of_memory |= declared.out_of_memory;
 }
 
+static void read_unwraps(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "unwrap", MAX_LIST);
+    struct declared_unwrap *unwraps = list != NULL ? conf__array(reader, list->count, sizeof *unwraps) : NULL;
+    struct declared_reader declared = {reader->arena, yaml_file(reader->tree), reader->faults, false};
+
+    route->unwraps.of = unwraps;
+    for (const struct yaml_node *node = unwraps != NULL ? list->child : NULL; node != NULL; node = node->next)
+        if (conf__map(reader, node, conf__unwrap, "a tool of `unwrap`") &&
+            declared_unwrap_read(&declared, node, &route->unwraps, &unwraps[route->unwraps.count]))
+            route->unwraps.count++;
+    if (list != NULL && route->http_sse)
+        CONF_FAULT(reader, list, "over http+sse nobody knows which answer belongs to which call; take it out of `transports`");
+    reader->out_of_memory |= declared.out_of_memory;
+}
+
 static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
 {
     const struct yaml_node *map = yaml_member(route, "audit");
@@ -297,7 +313,7 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
-                                         "underscore_headers", "reply_headers", "query", "params", "methods", "meta",
+                                         "underscore_headers", "reply_headers", "query", "params", "methods", "unwrap", "meta",
                                          "tool_names", "definitions", "forwarded", "deceptive", "lenient", "audit", "pass",
                                          "step_up"};
 
@@ -387,6 +403,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->origin_count = conf__texts(reader, map, "origins", MAX_LIST, read_origin, &route->origins);
     route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);
     read_methods(reader, map, route);
+    read_unwraps(reader, map, route);
     read_lenient(reader, map, route);
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);

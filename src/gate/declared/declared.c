@@ -6,8 +6,6 @@
 #define NAME_MAX_BYTES 128
 #define LETTERS "a-zA-Z0-9_-"
 
-#define FAULT(reader, node, ...) faults_add((reader)->faults, (reader)->file, (node)->line, (node)->column, __VA_ARGS__)
-
 static struct span keep(struct declared_reader *reader, struct span text)
 {
     struct span kept = SPAN_NONE;
@@ -52,13 +50,14 @@ static bool read_name(struct declared_reader *reader, const struct yaml_node *ma
 
     if (node == NULL || node->type != YAML_STRING || node->text.len > NAME_MAX_BYTES || span_find(node->text, '/') == 0 ||
         span_find(node->text, '/') + 1 >= node->text.len || !ascii_is_all(node->text, "a-zA-Z0-9_./-"))
-        FAULT(reader, node != NULL ? node : map, "a method has a `name` of letters, digits, `_`, `.`, `-` and a `/` within; "
-              "write the extension's own, as acme/files/read");
+        DECLARED_FAULT(reader, node != NULL ? node : map, "a method has a `name` of letters, digits, `_`, `.`, `-` and a `/` "
+                       "within; "
+                       "write the extension's own, as acme/files/read");
     else if (mcp_method_find(node->text, NULL) != NULL)
-        FAULT(reader, node, "what %.*s is about is known already, and no route can say otherwise; leave it out",
+        DECLARED_FAULT(reader, node, "what %.*s is about is known already, and no route can say otherwise; leave it out",
               SPAN_ARG(node->text));
     else if (mcp_method_find(node->text, before) != NULL)
-        FAULT(reader, node, "the method %.*s is there twice; leave one out", SPAN_ARG(node->text));
+        DECLARED_FAULT(reader, node, "the method %.*s is there twice; leave one out", SPAN_ARG(node->text));
     else {
         method->name = keep(reader, node->text);
         return true;
@@ -76,17 +75,18 @@ bool declared_method_read(struct declared_reader *reader, const struct yaml_node
     if (!read_name(reader, map, before, method))
         return false;
     if (thing == NULL && list == NULL) {
-        FAULT(reader, map, "a method of which neither `thing` nor `list` is said is judged by its name without this line; say "
-              "where it names a URI, or leave it out");
+        DECLARED_FAULT(reader, map, "a method of which neither `thing` nor `list` is said is judged by its name without this "
+                       "line; say "
+                       "where it names a URI, or leave it out");
         return false;
     }
     if (thing != NULL && (thing->type != YAML_STRING || !declared_path_read(thing->text, &path) || path.count != 1)) {
-        FAULT(reader, thing, "`thing` is the member of params that is a URI; write it as '$.uri'");
+        DECLARED_FAULT(reader, thing, "`thing` is the member of params that is a URI; write it as '$.uri'");
         return false;
     }
     if (list != NULL && (list->type != YAML_STRING || !read_list(list->text, &method->list, &method->key))) {
-        FAULT(reader, list, "`list` is a list in the result, and the member of its elements that is a URI; write it as "
-              "'$.files[*].uri'");
+        DECLARED_FAULT(reader, list, "`list` is a list in the result, and the member of its elements that is a URI; "
+                       "write it as '$.files[*].uri'");
         return false;
     }
     if (thing != NULL) {

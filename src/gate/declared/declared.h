@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a route says of its server's messages that no specification says: where a method of an extension has its URI.
+/* What a route says of its server's messages that no specification says: where a method of an extension has its URI, and where
+ * a tool that calls tools has the call that it is to make.
  *
  * Threads: read on main; what was read is constant.
  * Owns: nothing; all lies in the reader's arena.
@@ -9,7 +10,9 @@
 #define DECLARED_DECLARED_H
 
 #include "base/mem.h"
+#include "base/reason.h"
 #include "base/why.h"
+#include "json/json.h"
 #include "mcp/method.h"
 #include "yaml/yaml.h"
 
@@ -21,6 +24,9 @@ struct declared_reader {
     struct faults *faults;
     bool out_of_memory;
 };
+
+#define DECLARED_FAULT(reader, node, ...) \
+    faults_add((reader)->faults, (reader)->file, (node)->line, (node)->column, __VA_ARGS__)
 
 #define DECLARED_STEPS_MAX 8
 
@@ -36,5 +42,52 @@ bool declared_path_read(struct span text, struct declared_path *path);
 /* One of a route's `methods`: a map whose keys are known. Takes: before: those that were read. Returns: whether it is good. */
 bool declared_method_read(struct declared_reader *reader, const struct yaml_node *map, const struct mcp_methods *before,
                           struct mcp_method *method);
+
+/* ---- tools that call tools ---- */
+
+/* One of a route's `unwrap`. */
+struct declared_unwrap {
+    struct span tool;
+    struct declared_path name;      /* of the tool that it is to call; count 0: it calls none, but lists some */
+    struct declared_path arguments; /* of that tool's; count 0: it has none */
+    struct declared_path server;    /* whose tool it is; count 0: there is one */
+    const struct span *besides;     /* members of the arguments that may stand beside these, and are not judged */
+    size_t beside_count;
+    struct declared_path list;      /* of what its answer says, a list of tools; count 0: it lists none */
+    struct span key;                /* the member of its elements by which a tool is called; empty: they are names themselves */
+};
+
+struct declared_unwraps {
+    const struct declared_unwrap *of;
+    size_t count;
+};
+
+/* NULL: the tool is none of them. */
+const struct declared_unwrap *declared_unwrap_find(const struct declared_unwraps *unwraps, struct span tool);
+
+/* The keys of the map are known. Takes: before: those that were read. Returns: whether it is good. */
+bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node *map, const struct declared_unwraps *before,
+                          struct declared_unwrap *unwrap);
+
+/* The call that stands in another. */
+struct declared_inner {
+    struct span tool;                  /* SERVER__NAME where there is a server; in the arena, or in the outer call */
+    const struct json_node *arguments; /* over `canonical`; NULL: none */
+};
+
+/* Takes: outer: its arguments, or NULL; strict: `tool_names`; canonical: empty, lives as long as the arguments.
+ * Returns: PERMITTED; INNER_CALL: it cannot be read, or there is more than one; MEMORY. */
+enum reason declared_inner_read(const struct declared_unwraps *unwraps, const struct declared_unwrap *unwrap,
+                                const struct json_node *outer, bool strict, struct buf *canonical, struct arena *arena,
+                                struct declared_inner *inner);
+
+/* Told each tool of a list. Returns: whether it may be shown. */
+typedef bool (*declared_keep_fn)(void *context, struct span tool);
+
+/* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content, which
+ * is JSON. Takes: result: a tree over `document`. Returns: CODE_INVALID: a text is no JSON, so that nobody knows what it
+ * lists; CODE_NOMEM. */
+enum code declared_list_filter(const struct declared_unwrap *unwrap, struct span document, const struct json_node *result,
+                               declared_keep_fn keep, void *context, struct arena *arena, struct json_edits *edits) MUST_USE;
 
 #endif

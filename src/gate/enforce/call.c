@@ -26,12 +26,14 @@ void call_begin(struct call *call, const struct call *head, struct arena *arena)
     call_unjudge(call);
     call->arena = arena;
     buf_init(&call->canonical, SIZE_MAX / 2);
+    buf_init(&call->inner, SIZE_MAX / 2);
     buf_init(&call->answer, SIZE_MAX / 2);
 }
 
 void call_fini(struct call *call)
 {
     buf_fini(&call->canonical);
+    buf_fini(&call->inner);
     buf_fini(&call->answer);
 }
 
@@ -56,7 +58,7 @@ void call_ask(struct call *call)
     struct question *asked = &call->asked;
 
     asked->method = message->kind == MCP_RESPONSE ? DIALECT_RESPONSE : message->method;
-    asked->shown = asked->prompt = asked->resource = SPAN_NONE;
+    asked->shown = asked->prompt = asked->resource = asked->via = SPAN_NONE;
     call_aim(asked, message->target);
     asked->tool = message->tool;
     asked->root = mcp_message_subject(message);

@@ -72,6 +72,7 @@ struct call {
     struct answered *answered;  /* what rules for answers did; NULL: none had an effect */
     struct audit_result outcome; /* its `reason` is UNSET until it has ended */
     struct buf canonical;       /* what is judged, recorded and sent */
+    struct buf inner;           /* the arguments of the call that stands in it */
     struct buf answer;          /* the result's beginning, for the audit */
     struct digest digest;       /* of what was delivered, once something was */
 

@@ -33,10 +33,21 @@ const struct definition *gate__accepted(const struct gate *gate, const struct ca
                : NULL;
 }
 
+/* Whether people have accepted the tool that is to make the call, too. */
+static bool is_maker_accepted(const struct gate *gate, const struct call *call)
+{
+    const struct definition_asker asker = asker_of(call);
+    unsigned char digest[DIGEST_BYTES];
+
+    return call->asked.via.len == 0 ||
+           (definitions_meant(gate->shared->definitions, gate->accepted, &asker, call->asked.via, digest) &&
+            definition_set_accepted(gate->accepted, call->asked.upstream, call->asked.via, digest) != NULL);
+}
+
 void gate__mind_definition(const struct gate *gate, struct call *call)
 {
     if (call->definitions == DEFINITIONS_HOLD && calls_tool(call) && call->verdict.kind != VERDICT_DENY &&
-        gate__accepted(gate, call) == NULL)
+        (gate__accepted(gate, call) == NULL || !is_maker_accepted(gate, call)))
         gate_revoke(call, REASON_DEFINITION_CHANGED);
 }
 

@@ -480,12 +480,16 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     const struct json_node *meta = json_member(params, SPAN_LIT("_meta"));
     struct buf *out = &text->bound;
 
+    buf_clear(out);
+    if (question->via.len > 0) { /* what goes up is another call where another tool is to make it */
+        buf_add_text(out, "within:");
+        json_write_string(out, question->via);
+    }
     if (params == NULL || params->type != JSON_OBJECT)
-        return CODE_OK;
+        params = NULL;
     if (meta != NULL && (meta->type != JSON_OBJECT || policy_asks_all_meta(policy, question)))
         meta = NULL; /* then `_meta` is bound as a whole, like any other member */
-    buf_clear(out);
-    for (const struct json_node *at = params->child; at != NULL; at = at->next)
+    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL; at = at->next)
         if (at != meta)
             add_bound(out, ",", at);
     for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL; at = at->next)
@@ -494,7 +498,7 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     if (buf_code(out) != CODE_OK)
         return buf_code(out);
     question->bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
-    question->bound_has_root = !has_arguments;
+    question->bound_has_root = !has_arguments && params != NULL;
     return buf_code(out);
 }
 

@@ -14,6 +14,7 @@
 #include "base/ref.h"
 #include "base/why.h"
 #include "crypto/digest.h"
+#include "declared/declared.h"
 #include "state/definitions.h"
 #include "state/plan.h"
 #include "http/reader.h"
@@ -123,6 +124,7 @@ struct proxy_route {
     const struct span *params;      /* members of params that may stand beside those of the specification */
     size_t param_count;
     struct mcp_methods methods;     /* `methods`: what messages of extensions are about */
+    struct declared_unwraps unwraps; /* `unwrap`: tools that call tools */
     enum mcp_meta meta;
     bool query_pass;
     bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */

@@ -299,16 +299,21 @@ static bool is_printable_name(struct span name)
     return !ends_blank && !unicode_is_deceptive(name);
 }
 
-const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *rules)
+const char *mcp_tool_name_fault(struct span name, bool strict)
 {
     bool fits = name.len > 0 && name.len <= MCP__NAME_MAX;
 
     /* Nearly all names are strict ones, which is quickly seen. */
-    if (fits && (ascii_is_all(name, "a-zA-Z0-9_.-") || (!rules->strict_tool_names && is_printable_name(name))))
+    if (fits && (ascii_is_all(name, "a-zA-Z0-9_.-") || (!strict && is_printable_name(name))))
         return NULL;
-    return rules->strict_tool_names
+    return strict
                ? "`tool_names: strict` takes 1 to 128 letters, digits, `_`, `.` and `-`; `printable` takes more"
                : "`tool_names: printable` takes 1 to 128 bytes without control and invisible characters and blanks at the ends";
+}
+
+const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *rules)
+{
+    return mcp_tool_name_fault(name, rules->strict_tool_names);
 }
 
 /* A member of params that must be a string with something in it. */

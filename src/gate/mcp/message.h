@@ -98,6 +98,9 @@ struct mcp_read_rules {
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault);
 
+/* Why a tool cannot have this name; NULL: it can. Takes: strict: `tool_names: strict`. */
+const char *mcp_tool_name_fault(struct span name, bool strict);
+
 /* `$` of policies: the arguments of tools/call and prompts/get, the params of every other method; or NULL. */
 const struct json_node *mcp_message_subject(const struct mcp_message *message);
 

@@ -13,7 +13,7 @@
 
 /* Of struct dialect: no revisions, and what means nothing without JSON-RPC. */
 extern const char *const mcp__plain_revisions[];
-#define MCP__PLAIN_FOREIGN "revisions", "transports", "query", "params", "methods", "meta", "denials", "lenient", \
+#define MCP__PLAIN_FOREIGN "revisions", "transports", "query", "params", "methods", "unwrap", "meta", "denials", "lenient", \
     "refusals", "unlisted"
 
 /* Where an answer tells of tools, and what else it must be. */

@@ -266,8 +266,10 @@ static void decide(struct pair *pair, struct gate *gate)
         call->expects_outcome = true;
         if (own->refused != REASON_UNSET)
             call->refused = own->refused;
-        if (exchange->pass == NULL)
+        if (exchange->pass == NULL) {
             call_ask(call);
+            inner_see(exchange->route, call);
+        }
         call->may_wait = may_wait(pair);
         call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
         gate_judge(gate, call);

@@ -73,4 +73,7 @@ void pipe__introduced(struct pair *pair);
 bool pipe__waits(struct pair *pair);
 enum reason pipe__find(struct pair *pair);               /* finds the route that the pipe named */
 
+/* inner.c: asks about the call that stands in this one, where the route says so; after call_ask. */
+void inner_see(const struct proxy_route *route, struct call *call);
+
 #endif

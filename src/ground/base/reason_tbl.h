@@ -27,6 +27,8 @@
     X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
     X(BATCH_DENIED, "batch_denied", POLICY, 403, 4030, POLICY, "Another message of the same batch was not permitted.")         \
     X(BATCH_ORDER, "batch_order", POLICY, 403, 4030, POLICY, "A rule asks what was called before; send the calls one by one.") \
+    X(INNER_CALL, "inner_call", POLICY, 403, 4030, POLICY,                                                                      \
+      "The call that this tool is to make cannot be read; name one tool and its arguments, as the tool has them.")              \
     X(DEFINITION_CHANGED, "definition_changed", POLICY, 403, 4030, POLICY,                                                      \
       "Nobody accepted the tool as it was last listed; list the tools again, or ask a person (`callgate tools accept`).")      \
     X(PLAN_REQUIRED, "plan_required", POLICY, 403, 4030, POLICY, "The call needs a signed plan, and came without one.")         \

@@ -145,6 +145,7 @@ struct question {
     struct span method;            /* or a pseudo-name: stream/open, session/end, response, stream/message */
     struct span answers;           /* method `response`: the method that is answered; otherwise empty */
     struct span tool;              /* params.name of tools/call; otherwise empty */
+    struct span via;               /* the tool in whose call this one stands, which no rule asks for; empty: in none */
     struct span resource;          /* params.uri of resources/read and its like; otherwise empty */
     bool any_resource;             /* `resource` is a template (RFC 6570) of URIs; for policy_could_permit alone */
     struct span shown;             /* tools/list: the one tool that is described, where it is not a list; otherwise empty */

@@ -72,7 +72,8 @@
     TEXT(AGENT, agent) \
     TEXT(AGENT_FROM, agent_from) \
     JSON(ACTORS, actors) \
-    JSON(CLIENT_SAYS, client_says)
+    JSON(CLIENT_SAYS, client_says) \
+    TEXT(VIA, via)
 
 /* Outside the chain, so that it can be erased: the salt of the digests, and texts that they vouch for. */
 #define DECISION_OUTSIDE_TABLE(OWN, KEPT) \

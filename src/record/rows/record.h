@@ -50,6 +50,7 @@ struct audit_decision {
     int64_t api_key;            /* number of the key that called; 0: NULL */
     struct span agent, agent_from; /* the program that acts for the principal, and where that is known from; or NULL */
     struct span actors, client_says; /* JSON: the chain of RFC 8693's `act`, what the client says of itself; or NULL */
+    struct span via;            /* the tool in whose call this one stood, which is the tool that goes up; or NULL */
     struct span session;        /* the agent's session id as sent; only its SHA-256 is stored */
     /* what */
     struct span correlation, correlation_replaced; /* the second: what an unfit one was, cut to 128 and escaped; else NULL */

@@ -49,7 +49,7 @@ static void test_every_field_of_a_decision(void **state)
         "arguments_cut, arguments_redacted, body_bytes, query_bytes, verdict, reason, rule, rule_reason, rules, undecided, "
         "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), length(salt), "
         "arguments, arguments_begin, target, params_bytes, params, query, groups, scopes, issuer, token_key, claims_bytes, claims, "
-        "plan, plan_step, definition, api_key, agent, agent_from, actors, client_says) FROM decision";
+        "plan, plan_step, definition, api_key, agent, agent_from, actors, client_says, via) FROM decision";
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
     struct audit_decision decision = {
@@ -64,7 +64,7 @@ static void test_every_field_of_a_decision(void **state)
         .claims = SPAN_LIT("{\"$\":[1]}"), .plan = SPAN_LIT("ff"), .plan_step = SPAN_LIT("2"),
         .definition = SPAN_LIT("d0"), /* 9.3 */
         .api_key = 4, .agent = SPAN_LIT("a"), .agent_from = SPAN_LIT("token"), .actors = SPAN_LIT("{}"), /* 10.36 */
-        .client_says = SPAN_LIT("[]"),
+        .client_says = SPAN_LIT("[]"), .via = SPAN_LIT("call_tool"), /* 15.4 */
         .reason = REASON_APPROVAL_REQUIRED, .rule = SPAN_LIT("r"), .rule_reason = SPAN_LIT("because"),
         .undecided = SPAN_LIT("r: a"), .rules = SPAN_LIT("[]"), .monitor = SPAN_LIT("{}"), .policy_version = 9,
         .policy_hash = SPAN_LIT("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), .judge_us = 3,
@@ -82,7 +82,7 @@ static void test_every_field_of_a_decision(void **state)
            "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,"
            "\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
            "77,0,32,16,\"{\\\"a\\\":1}\",null,\"/v1\",2,\"{}\",\"q=1\","
-           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\",\"d0\",4,\"a\",\"token\",\"{}\",\"[]\"]");
+           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\",\"d0\",4,\"a\",\"token\",\"{}\",\"[]\",\"call_tool\"]");
 }
 
 /* 1.24: what is not there is NULL, and NULL is not the empty text */

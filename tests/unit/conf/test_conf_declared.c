@@ -89,9 +89,35 @@ static int end(void **state)
     return rmdir(folder);
 }
 
+static void reads_unwraps(void **state) /* 15.4 */
+{
+    const struct declared_unwrap *unwrap;
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load(", unwrap: [{tool: c, name: $.a.b, arguments: $.p, server: $.s, besides: [x, y]}, {tool: f, lists: '$.t[*]'}]", &conf,
+                   &faults));
+    unwrap = declared_unwrap_find(&conf->proxy->routes[0].unwraps, SPAN_LIT("c"));
+    assert_true(unwrap->name.count == 2 && span_is(unwrap->name.step[1], "b") && unwrap->arguments.count == 1);
+    assert_true(unwrap->server.count == 1 && unwrap->beside_count == 2 && span_is(unwrap->besides[1], "y"));
+    unwrap = declared_unwrap_find(&conf->proxy->routes[0].unwraps, SPAN_LIT("f"));
+    assert_true(unwrap->name.count == 0 && unwrap->list.count == 1 && unwrap->key.len == 0);
+    assert_null(declared_unwrap_find(&conf->proxy->routes[0].unwraps, SPAN_LIT("g")));
+    conf_free(&conf);
+    refuses(", unwrap: [{name: $.a}]", "`tool` is the tool");
+    refuses(", unwrap: [{tool: c}]", "say one of the two");
+    refuses(", unwrap: [{tool: c, name: $.a, lists: '$.t[*]'}]", "say one of the two");
+    refuses(", unwrap: [{tool: c, arguments: $.a, lists: '$.t[*]'}]", "say one of the two");
+    refuses(", unwrap: [{tool: c, name: '$.a[0]'}]", "`name` leads");
+    refuses(", unwrap: [{tool: c, name: $.a}, {tool: c, name: $.b}]", "there twice");
+    refuses(", unwrap: [{tool: c, lists: $.t}]", "`lists` is where");
+    refuses(", transports: [streamable, http+sse], unwrap: [{tool: c, name: $.a}]", "over http+sse");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others), cmocka_unit_test(reads_unwraps)};
 
     return cmocka_run_group_tests(tests, begin, end);
 }
