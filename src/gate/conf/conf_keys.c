@@ -215,8 +215,10 @@ const struct conf_key conf__method[] = {
 const struct conf_key conf__unwrap[] = {
     KEY("tool", TEXT, BY_HAND, 0, 0, NULL, "The tool that calls others, or lists them."),
     KEY("name", TEXT, BY_HAND, 0, 0, NULL, "Where in its arguments the name of the other is: '$.tool_name'."),
-    KEY("arguments", TEXT, BY_HAND, 0, 0, "(it has none)", "Where those of the other are, as an object, or as JSON in a text."),
-    KEY("server", TEXT, BY_HAND, 0, 0, "(there is one)", "Where the server is named: the tool is then SERVER__NAME to policies."),
+    KEY("arguments", TEXT, BY_HAND, 0, 0, "(it has none)",
+        "Where those of the other are, as an object, or as JSON in a text."),
+    KEY("server", TEXT, BY_HAND, 0, 0, "(there is one)",
+        "Where the server is named: the tool is then SERVER__NAME to policies."),
     KEY("besides", TEXTS, BY_HAND, 0, 0, "(none)", "Members that may stand beside these. Nobody judges them."),
     KEY("lists", TEXT, BY_HAND, 0, 0, NULL, "In place of these: where its answer names tools: '$.tools[*].name'."),
     {.name = NULL}};

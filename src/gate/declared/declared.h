@@ -84,8 +84,8 @@ enum reason declared_inner_read(const struct declared_unwraps *unwraps, const st
 /* Told each tool of a list. Returns: whether it may be shown. */
 typedef bool (*declared_keep_fn)(void *context, struct span tool);
 
-/* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content, which
- * is JSON. Takes: result: a tree over `document`. Returns: CODE_INVALID: a text is no JSON, so that nobody knows what it
+/* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content,
+ * which is JSON. Takes: result: a tree over `document`. Returns: CODE_INVALID: a text is no JSON, so that nobody knows what it
  * lists; CODE_NOMEM. */
 enum code declared_list_filter(const struct declared_unwrap *unwrap, struct span document, const struct json_node *result,
                                declared_keep_fn keep, void *context, struct arena *arena, struct json_edits *edits) MUST_USE;
