@@ -248,8 +248,29 @@ static void judge_cut(const struct judging *judging, const struct policy_case *k
     cut.question.scope_count = question->scope_count > 0;
     cut.question.claims = NULL;
     judge_hidden(judging, &cut,
-                 (struct question_hidden){.held = {question->group_count > 1, question->scope_count > 1},
+                 (struct question_hidden){.names = (uint32_t)(question->group_count > 1) << DIM_GROUP |
+                                                   (uint32_t)(question->scope_count > 1) << DIM_SCOPE,
                                           .claims = question->claims != NULL}, real, scratch, answer);
+}
+
+/* Nothing but what is called of whom, as `policy access` asks. */
+static void judge_access(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
+                         struct policy_scratch *scratch, struct answer *answer)
+{
+    static const struct json_node any = {.type = JSON_OBJECT};
+    static const struct json_node *const hidden[] = {&any};
+    const struct question *question = &kase->question;
+    struct policy_case known = *kase;
+    uint32_t names = 1U << DIM_PRINCIPAL | 1U << DIM_AGENT | 1U << DIM_PATH | 1U << DIM_QUERY | 1U << DIM_GROUP |
+                     1U << DIM_SCOPE;
+
+    known.question = (struct question){.tenant = question->tenant, .upstream = question->upstream, .method = question->method,
+                                       .answers = question->answers, .tool = question->tool, .resource = question->resource,
+                                       .prompt = question->prompt, .shown = question->shown, .time_us = question->time_us,
+                                       .root = &any, .state = question->state};
+    judge_hidden(judging, &known,
+                 (struct question_hidden){.nodes = hidden, .count = 1, .names = names, .around = true, .meta = true,
+                                          .claims = true, .hints = true}, real, scratch, answer);
 }
 
 static void judge_all_hidden(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
@@ -259,6 +280,7 @@ static void judge_all_hidden(const struct judging *judging, const struct policy_
 
     judge_hidden(judging, kase, (struct question_hidden){.meta = true, .hints = true}, real, scratch, answer);
     judge_cut(judging, kase, real, scratch, answer);
+    judge_access(judging, kase, real, scratch, answer);
     if (root == NULL)
         return;
     judge_hidden(judging, kase, (struct question_hidden){.nodes = &root, .count = 1}, real, scratch, answer);

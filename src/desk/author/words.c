@@ -271,7 +271,7 @@ static void say_name(struct buf *out, const struct match_name *name)
 void words_held(struct buf *out, const char *before, const struct question *question, enum dimension dimension)
 {
     struct held held = question_held(question, dimension);
-    bool has_more = question->hidden != NULL && question->hidden->held[dimension - DIM_HELD];
+    bool has_more = question_hides_name(question, dimension);
 
     for (uint32_t i = 0; i < held.count && i < HELD_SHOWN; i++) {
         buf_add_text(out, i > 0 ? ", " : before);

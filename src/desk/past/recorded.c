@@ -6,6 +6,7 @@
 #include "enforce/call.h"
 #include "mcp/method.h"
 #include "judgement/judgement.h"
+#include "policy/match.h"
 
 #include <inttypes.h>
 
@@ -241,12 +242,13 @@ static enum code read_params(struct recorded *recorded, struct db_stmt *row)
 /* A list of names; what was cut off it is told by a number at its end. Returns: CODE_OK, also for what is damaged: nothing
  * is known of it then. */
 static enum code read_held(struct recorded *recorded, struct span text, const struct span **names, uint32_t *count,
-                           bool *hidden)
+                           enum dimension dimension)
 {
     const struct json_node *list = NULL;
     struct json_fault fault;
     struct span *own;
     enum code code;
+    bool hidden;
 
     if (text.at == NULL)
         return CODE_OK;
@@ -254,9 +256,9 @@ static enum code read_held(struct recorded *recorded, struct span text, const st
     code = json_read(text, &json_file_rules, &recorded->who, &recorded->arena, &list, &fault);
     if (code == CODE_NOMEM)
         return code;
-    *hidden = code != CODE_OK || list->type != JSON_ARRAY;
-    own = *hidden ? NULL : arena_alloc(&recorded->arena, (list->count + 1) * sizeof *own);
-    if (!*hidden && own == NULL)
+    hidden = code != CODE_OK || list->type != JSON_ARRAY;
+    own = hidden ? NULL : arena_alloc(&recorded->arena, (list->count + 1) * sizeof *own);
+    if (!hidden && own == NULL)
         return CODE_NOMEM;
     *names = own;
     for (const struct json_node *one = own != NULL ? list->child : NULL; one != NULL; one = one->next) {
@@ -267,8 +269,9 @@ static enum code read_held(struct recorded *recorded, struct span text, const st
         if (name != NULL)
             own[(*count)++] = span_of(name, one->text.len);
         else
-            *hidden = true;
+            hidden = true;
     }
+    recorded->hidden.names |= (uint32_t)hidden << dimension;
     return CODE_OK;
 }
 
@@ -279,10 +282,10 @@ static enum code read_who(struct recorded *recorded, struct db_stmt *row)
     struct question_hidden *hidden = &recorded->hidden;
     struct span claims = db_text(row, C_CLAIMS);
     struct json_fault fault;
-    enum code code = read_held(recorded, db_text(row, C_GROUPS), &question->groups, &question->group_count, &hidden->held[0]);
+    enum code code = read_held(recorded, db_text(row, C_GROUPS), &question->groups, &question->group_count, DIM_GROUP);
 
     if (code == CODE_OK)
-        code = read_held(recorded, db_text(row, C_SCOPES), &question->scopes, &question->scope_count, &hidden->held[1]);
+        code = read_held(recorded, db_text(row, C_SCOPES), &question->scopes, &question->scope_count, DIM_SCOPE);
     hidden->claims = !db_is_null(row, C_ISSUER) || !db_is_null(row, C_CLAIMS_BYTES);
     buf_clear(&recorded->who);
     if (code == CODE_OK && claims.at != NULL && (int64_t)claims.len >= db_int(row, C_CLAIMS_BYTES))
@@ -352,7 +355,7 @@ static void settle_hidden(struct recorded *recorded)
         recorded->hidden.meta = true;
     }
     if (recorded->hidden.count > 0 || recorded->hidden.meta || recorded->hidden.hints || recorded->hidden.claims ||
-        recorded->hidden.held[0] || recorded->hidden.held[1])
+        recorded->hidden.names != 0)
         question->hidden = &recorded->hidden;
 }
 

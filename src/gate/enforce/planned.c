@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "judgement/judgement.h"
+#include "policy/match.h"
 
 /* Keeps the plan that was read last, because an agent's calls mostly follow each other and reading costs tens of digests. */
 static enum code read_plan(struct gate *gate, const struct call *call, struct why *why)
@@ -118,7 +119,8 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
  * the plan was given, not for who shows it now, with unknown groups, scopes and path. Overwrites the scratch. */
 static bool is_redacted(struct gate *gate, const struct call *call, const struct plan_step *step)
 {
-    static const struct question_hidden unknown = {.held = {true, true}, .where = true};
+    static const struct question_hidden unknown = {
+        .names = 1U << DIM_GROUP | 1U << DIM_SCOPE | 1U << DIM_PATH | 1U << DIM_QUERY};
     const struct plan *plan = &gate->plans.plan;
     struct question question = {
         .tenant = plan->tenant, .principal = plan->principal, .upstream = step->upstream, .tool = step->tool,

@@ -43,13 +43,11 @@ static struct span kind_of(const struct policy_answer *answer)
 static void make_key(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                      struct key *key)
 {
-    bool anywhere = question->hidden != NULL && question->hidden->where;
-
     *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
                                  policy->asks_principal ? question->principal : SPAN_NONE,
                                  policy->asks_agent ? question->agent : SPAN_NONE,
-                                 !policy->asks_path ? SPAN_NONE : anywhere ? ANY : question->path,
-                                 !policy->asks_query ? SPAN_NONE : anywhere ? ANY : question->query,
+                                 policy->asks_path ? question->path : SPAN_NONE,
+                                 policy->asks_query ? question->query : SPAN_NONE,
                                  !policy->asks_resource   ? SPAN_NONE
                                  : question->any_resource ? ANY
                                                           : question->resource,
@@ -128,6 +126,12 @@ static void remember(struct policy_scratch *scratch, const struct policy *policy
     }
     *slot = entry;
     scratch->cache_bytes += bytes;
+}
+
+/* Of such a question nothing is remembered: what there is of its names is not all that its rules were found by. */
+static bool hides_names(const struct question *question)
+{
+    return question->hidden != NULL && question->hidden->names != 0;
 }
 
 /* ---- looking for them ---- */
@@ -294,28 +298,22 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
     begin_budget(search.is_brief, &search.monitor_budget);
     code = (answer != NULL ? find_for_answer : find_for_call)(&search, scratch, candidates);
     mem_free(search.numbers);
-    if (code == CODE_OK && !(search.is_brief && (candidates->spent || candidates->monitor_spent)))
+    if (code == CODE_OK && !hides_names(question) && !(search.is_brief && (candidates->spent || candidates->monitor_spent)))
         remember(scratch, policy, key, candidates); /* a brief question that took too long has not found all */
     return code;
 }
 
-/* ---- groups and scopes ---- */
+/* ---- groups and scopes, and names that are hidden ---- */
 
-/* What the match says of the caller's groups and scopes. Where the record has lost some of them it is guessed, as with
- * other hidden parts. */
+/* What the match says of the caller's groups and scopes. */
 static enum truth ask_held(const struct match *match, const struct question *question, struct regex_budget *budget,
-                           enum dimension *undecided, bool *guessed)
+                           enum dimension *undecided)
 {
-    const struct question_hidden *hidden = question->hidden;
     enum truth all = TRUTH_TRUE;
 
     for (enum dimension d = DIM_HELD; d < DIM_COUNT && all != TRUTH_FALSE; d++) {
         enum truth truth = policy_names_match(&match->by[d], d, match->opening, question, budget);
 
-        if (truth == TRUTH_UNDECIDED && hidden != NULL && hidden->held[d - DIM_HELD]) {
-            *guessed = true;
-            truth = truth_of(hidden->favours_permit == match->opening);
-        }
         if (truth == TRUTH_UNDECIDED && all == TRUTH_TRUE)
             *undecided = d;
         all = truth_and(all, truth);
@@ -324,7 +322,8 @@ static enum truth ask_held(const struct match *match, const struct question *que
 }
 
 /* Takes out the candidates that the caller's groups and scopes rule out. These are no part of the key by which candidates are
- * remembered, since they differ from principal to principal and may be long. Takes: rules: NULL: of redactions. */
+ * remembered, since they differ from principal to principal and may be long. Where names are hidden, what is undecided is
+ * guessed, as with other hidden parts. Takes: rules: NULL: of redactions. */
 static enum code narrow(const struct policy *policy, const struct rule *rules, const struct question *question,
                         struct policy_scratch *scratch, struct regex_budget budgets[2], struct candidates *candidates)
 {
@@ -339,12 +338,16 @@ static enum code narrow(const struct policy *policy, const struct rule *rules, c
         const struct rule *rule = redactions ? NULL : &rules[from[i].at];
         const struct match *match = rule != NULL ? &rule->match : &policy->redactions[from[i].at].match;
         enum dimension undecided = from[i].undecided;
-        enum truth truth = ask_held(match, question, &budgets[rule != NULL && rule->monitor], &undecided, &candidates->guessed);
+        enum truth truth = ask_held(match, question, &budgets[rule != NULL && rule->monitor], &undecided);
 
         left[kept] = from[i];
         if (truth == TRUTH_UNDECIDED && from[i].match == TRUTH_TRUE)
             left[kept].undecided = undecided;
         left[kept].match = truth_and(from[i].match, truth);
+        if (left[kept].match == TRUTH_UNDECIDED && hides_names(question)) {
+            candidates->guessed = true;
+            left[kept].match = truth_of(question->hidden->favours_permit == match->opening);
+        }
         kept += left[kept].match != TRUTH_FALSE;
     }
     if (redactions) {
@@ -384,12 +387,12 @@ enum code eval__candidates(const struct policy *policy, const struct question *q
     struct key key;
 
     make_key(policy, question, answer, &key);
-    entry = *slot_of(scratch, &key);
+    entry = hides_names(question) ? NULL : *slot_of(scratch, &key);
     if (entry == NULL || !is_entry_of(entry, policy, &key))
         code = find_and_remember(policy, question, answer, scratch, &key, candidates);
     else
         *candidates = entry->candidates;
-    if (code != CODE_OK || !policy->asks_held)
+    if (code != CODE_OK || !(policy->asks_held || hides_names(question)))
         return code;
     return narrow_both(policy, answer != NULL ? policy->answers : policy->rules, question, scratch, candidates);
 }

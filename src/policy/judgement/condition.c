@@ -398,6 +398,13 @@ static enum truth group_truth(struct rule_walk *walk, const struct condition *gr
     return truth;
 }
 
+static enum truth fact_truth(struct rule_walk *walk, const struct condition *condition)
+{
+    const struct question_hidden *hidden = walk->question->hidden;
+
+    return hidden != NULL && hidden->around ? walk_guess(walk, condition->opening) : eval__fact(walk, condition->fact);
+}
+
 /* Exactly one member holds. A guess about members says nothing about their number, so that the group is guessed as a whole. */
 static enum truth one_truth(struct rule_walk *walk, const struct condition *group)
 {
@@ -436,7 +443,7 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     switch (condition->kind) {
     case CONDITION_LEAF:
     case CONDITION_EACH: truth = leaf_truth(walk, condition); break;
-    case CONDITION_FACT: truth = eval__fact(walk, condition->fact); break;
+    case CONDITION_FACT: truth = fact_truth(walk, condition); break;
     case CONDITION_ONE: truth = one_truth(walk, condition); break;
     case CONDITION_ALL:
     case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;

@@ -190,11 +190,12 @@ enum code policy_index_each(const struct policy *policy, const struct question *
     const struct index *index = policy->index;
     enum code code = add(context, index->general, index->general_count);
     struct uri_readings readings;
-    bool any_resource = question->any_resource ||
-                        (policy->asks_resource && reading_of_uri(question->resource, &readings) != READING_ONE);
+    uint32_t any = question->hidden != NULL ? question->hidden->names : 0; /* bits: whatever rules name there */
 
-    for (size_t i = 0; any_resource && i < index->bucket_count && code == CODE_OK; i++)
-        if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
+    if (question->any_resource || (policy->asks_resource && reading_of_uri(question->resource, &readings) != READING_ONE))
+        any |= UINT32_C(1) << DIM_RESOURCE;
+    for (size_t i = 0; any != 0 && i < index->bucket_count && code == CODE_OK; i++)
+        if ((any >> index->buckets[i].dimension & 1) != 0 && index->buckets[i].count > 0)
             code = add(context, index->buckets[i].rules, index->buckets[i].count);
     for (enum dimension d = DIM_TENANT; d <= DIM_HELD && code == CODE_OK; d++) {
         /* An answer also counts under the method that it answers. */

@@ -122,7 +122,6 @@ struct held question_held(const struct question *question, enum dimension dimens
 static enum truth held_match(const struct names *names, enum dimension dimension, bool opening, const struct question *question,
                              struct regex_budget *budget)
 {
-    const struct question_hidden *hidden = question->hidden;
     struct held held = question_held(question, dimension);
     uint32_t count = held.count + (dimension == DIM_SCOPE); /* plus the one further scope that the question may have */
     enum truth truth = TRUTH_FALSE;
@@ -139,7 +138,7 @@ static enum truth held_match(const struct names *names, enum dimension dimension
                 truth = truth_or(truth, policy_name_matches(&names->name[i], opening, name, budget));
         }
     }
-    return truth != TRUTH_TRUE && hidden != NULL && hidden->held[dimension - DIM_HELD] ? TRUTH_UNDECIDED : truth;
+    return truth != TRUTH_TRUE && question_hides_name(question, dimension) ? TRUTH_UNDECIDED : truth;
 }
 
 enum truth policy_labelled(const struct label *label, const struct question *question, struct regex_budget *budget)
@@ -175,7 +174,7 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
     if (dimension >= DIM_HELD)
         return held_match(names, dimension, opening, question, budget);
     if ((dimension == DIM_RESOURCE && question->any_resource) || /* judgement/uris.c asks about templates */
-        ((dimension == DIM_PATH || dimension == DIM_QUERY) && question->hidden != NULL && question->hidden->where))
+        question_hides_name(question, dimension))
         return TRUTH_UNDECIDED;
     /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */
     if (dimension >= DIM_OPTIONAL && value.len == 0)

@@ -74,6 +74,12 @@ extern const struct names policy_answer_methods; /* the methods of a rule for an
 struct span *question_place(struct question *question, enum dimension dimension);
 struct span question_name(const struct question *question, enum dimension dimension);
 
+/* Whether it is not known which name the call has there, or whether it has more. */
+static inline bool question_hides_name(const struct question *question, enum dimension dimension)
+{
+    return question->hidden != NULL && (question->hidden->names >> dimension & 1) != 0;
+}
+
 /* What the caller has in a dimension from DIM_HELD on. */
 struct held {
     const struct span *name;

@@ -112,9 +112,9 @@ struct question_hidden {
     const struct json_node *const *nodes; /* values under `root`, or `root` itself, that stand in for others */
     uint32_t count;
     bool meta;                            /* nothing is known of params._meta */
-    bool held[2];                         /* groups, scopes: there were more, of which nothing is known */
-    bool where;                           /* nothing is known of path and query: what names them is undecided; for redactions
-                                           * alone */
+    uint32_t names;                       /* bits, 1 << enum dimension (match.h): which name it has is not known; of groups and
+                                           * scopes: there may be more */
+    bool around;                          /* nothing is known of when, whence, after what and by which plan it came */
     bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
     bool hints;                           /* nothing is known of what the server said of the tool, but what `state` knows */
     const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */

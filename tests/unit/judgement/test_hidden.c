@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hidden values (2.5): whatever a policy asks of a call, its verdict is one of those that two guesses at its hidden parts leave
- * open; and where nothing hidden was asked for, nothing was guessed. Random policies over random calls. */
+ * open; and where nothing hidden was asked for, nothing was guessed. Random policies over random calls, of whose names and
+ * circumstances some are hidden, too. */
 #include "base/mem.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
+#include "policy/match.h"
 #include "policy/policy.h"
 
 #include <setjmp.h>
@@ -108,7 +110,7 @@ static const char *const of_text[] = {"contains: 1", "contains: xr", "max_length
 
 static void say_condition(struct text *text, bool permit, unsigned depth)
 {
-    unsigned kind = depth > 2 ? 0 : draw(8);
+    unsigned kind = depth > 2 ? 0 : draw(9);
 
     if (kind == 1) {
         say(text, "{not: ");
@@ -128,6 +130,10 @@ static void say_condition(struct text *text, bool permit, unsigned depth)
         say(text, "{arg: %s, exists: %s}", ONE_OF(paths), draw(2) ? "true" : "false");
         return;
     }
+    if (kind == 8) {
+        say(text, "{client: [10.0.0.0/8]}");
+        return;
+    }
     if (kind == 5)
         say(text, "{arg: %s, joined: true, %s", ONE_OF(joinable), ONE_OF(of_text));
     else
@@ -137,6 +143,16 @@ static void say_condition(struct text *text, bool permit, unsigned depth)
     if (draw(3) == 0)
         say(text, permit ? ", optional: true" : ", absent: applies");
     say(text, "}");
+}
+
+/* What a rule asks of who calls: exact names, by which rules are found, and others. */
+static void say_who(struct text *text)
+{
+    static const char *const who[] = {"", "", ", principals: [ada]", ", principals: [bob, ada]", ", principals: ['a*']",
+                                      ", agents: [desk]", ", agents: ['*']", ", tenants: [acme]", ", groups: [staff]",
+                                      ", paths: ['/x/*']", ", principals: [bob], groups: [staff, ops]"};
+
+    say(text, "%s", ONE_OF(who));
 }
 
 static void say_policy(struct text *text)
@@ -149,7 +165,9 @@ static void say_policy(struct text *text)
         const char *effect = effects[i == 0 ? 0 : draw(5)];
         bool permit = strcmp(effect, "permit") == 0;
 
-        say(text, "  - {id: r%u, effect: %s, match: {tools: ['*']}, when: [", i, effect);
+        say(text, "  - {id: r%u, effect: %s, match: {tools: ['*']", i, effect);
+        say_who(text);
+        say(text, "}, when: [");
         say_condition(text, permit, 0);
         if (draw(2)) {
             say(text, ", ");
@@ -169,7 +187,45 @@ struct court {
     const struct json_node *nodes[HIDDEN_MAX];
     struct question_hidden hidden;
     struct verdict verdict;
+    struct question who; /* its names */
+    uint32_t names;      /* the hidden ones */
+    bool around;
 };
+
+/* Somebody calls, from somewhere; of some of that nothing is known later. */
+static void draw_who(struct court *court)
+{
+    static const struct span some[DIM_COUNT][3] = {
+        [DIM_TENANT] = {SPAN_LIT("t"), SPAN_LIT("acme"), SPAN_LIT("t")},
+        [DIM_PRINCIPAL] = {SPAN_LIT("ada"), SPAN_LIT("bob"), SPAN_LIT("eve")},
+        [DIM_AGENT] = {SPAN_LIT("desk"), SPAN_LIT(""), SPAN_LIT("other")},
+        [DIM_PATH] = {SPAN_LIT("/x/y"), SPAN_LIT(""), SPAN_LIT("/z")},
+        [DIM_GROUP] = {SPAN_LIT("staff"), SPAN_LIT("ops"), SPAN_LIT("staff")},
+    };
+
+    court->who = (struct question){.upstream = SPAN_LIT("u"), .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("tool"),
+                                   .client = draw(2) ? SPAN_LIT("10.1.2.3") : SPAN_LIT("192.0.2.1")};
+    for (enum dimension d = DIM_TENANT; d < DIM_HELD; d++)
+        if (some[d][0].at != NULL)
+            *question_place(&court->who, d) = some[d][draw(3)];
+    court->who.groups = some[DIM_GROUP];
+    court->who.group_count = draw(3);
+    court->names = 0;
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
+        court->names |= (uint32_t)(some[d][0].at != NULL && draw(3) == 0) << d;
+    court->around = draw(3) == 0;
+}
+
+static void hide_who(const struct court *court, struct question *question)
+{
+    for (enum dimension d = DIM_TENANT; d < DIM_HELD; d++)
+        if ((court->names >> d & 1) != 0)
+            *question_place(question, d) = SPAN_NONE;
+    if ((court->names >> DIM_GROUP & 1) != 0 && question->group_count > 0)
+        question->group_count--;
+    if (court->around)
+        question->client = SPAN_NONE;
+}
 
 static const struct json_node *read_call(struct court *court, const struct text *text)
 {
@@ -208,13 +264,14 @@ static enum policy_known was_granted(void *context, const struct question *quest
 static enum verdict_kind judge(struct court *court, const struct text *text, bool is_hidden, bool favours_permit)
 {
     static const struct policy_past past = {.is_granted = was_granted};
-    struct question question = {.tenant = SPAN_LIT("t"), .principal = SPAN_LIT("p"), .upstream = SPAN_LIT("u"),
-                                .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("tool")};
+    struct question question = court->who;
 
     question.root = read_call(court, text);
     question.state.past = &past;
     if (is_hidden) {
-        court->hidden = (struct question_hidden){.nodes = court->nodes, .favours_permit = favours_permit};
+        court->hidden = (struct question_hidden){.nodes = court->nodes, .names = court->names, .around = court->around,
+                                                 .favours_permit = favours_permit};
+        hide_who(court, &question);
         find_hidden(court, question.root);
         question.hidden = &court->hidden;
     }
@@ -265,6 +322,7 @@ static void test_guesses_bound_every_verdict(void **state)
         for (unsigned call = 0; call < CALLS; call++) {
             whole.len = told.len = 0;
             say_call(&whole, &told, 0);
+            draw_who(&court);
             agreed += compare(&court, &policy, &whole, &told);
         }
         policy_unref(&court.policy);

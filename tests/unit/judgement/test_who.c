@@ -354,7 +354,7 @@ static void test_asked_again(void **state)
 static void test_cut_groups(void **state)
 {
     const struct span known = SPAN_LIT("a");
-    struct question_hidden hidden = {.held = {true, false}};
+    struct question_hidden hidden = {.names = 1U << DIM_GROUP};
     struct question question = asks(&known, 1, NULL, 0);
     struct court court;
 
