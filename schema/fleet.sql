@@ -994,6 +994,310 @@ $$;
 REVOKE ALL ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take TO callgate_node;
 
+-- ---- limits ---------------------------------------------------------------------------------------------------------
+-- What all nodes together have used of limits and of steps of plans. A key is a digest under a secret of the fleet's, so that nobody here
+-- reads or guesses what is counted. A window is 64 slots, and a use counts until its whole slot has left the window: never more than
+-- was said, and at most a 64th less.
+--
+-- Time is here the fleet's own. It goes on by what the server's clock has gone on, by two seconds at once at most, never back, and
+-- never by more than has passed for the node that asks. All of it is in one row, which whoever asks locks: uses are one after the other.
+
+CREATE TABLE callgate.limit_clock (
+    one         boolean PRIMARY KEY DEFAULT true CHECK (one),
+    time_us     bigint NOT NULL,
+    database_us bigint NOT NULL,       -- what the server's clock said then
+    server      text COLLATE "C" NOT NULL,
+    longest_us  bigint NOT NULL,       -- window that was ever asked for
+    broken_us   bigint                 -- since then no use is given: the server lacks some; NULL: it has all
+);
+-- Nodes: when each was here last, in the fleet's time, and whether it has told what it used since this server lacked something.
+CREATE TABLE callgate.limit_node (
+    node    text COLLATE "C" PRIMARY KEY,
+    time_us bigint NOT NULL,
+    told    boolean NOT NULL
+);
+CREATE TABLE callgate.limit_slot (
+    key      bytea NOT NULL,
+    slot     bigint NOT NULL,
+    node     text COLLATE "C" NOT NULL,
+    used     bigint NOT NULL,
+    until_us bigint NOT NULL,
+    PRIMARY KEY (key, slot, node)
+);
+CREATE INDEX ON callgate.limit_slot (until_us);
+CREATE TABLE callgate.limit_value ( -- different values: the slot in which each was taken last
+    key      bytea NOT NULL,
+    value    bytea NOT NULL,
+    node     text COLLATE "C" NOT NULL,
+    slot     bigint NOT NULL,
+    until_us bigint NOT NULL,
+    PRIMARY KEY (key, value, node)
+);
+CREATE INDEX ON callgate.limit_value (until_us);
+CREATE TABLE callgate.limit_step ( -- of plans, by the server's clock, since that is what a plan's end is told in
+    plan     bytea NOT NULL,
+    step     integer NOT NULL,
+    used     bigint NOT NULL,
+    until_us bigint NOT NULL,
+    PRIMARY KEY (plan, step)
+);
+CREATE INDEX ON callgate.limit_step (until_us);
+CREATE TABLE callgate.limit_given ( -- so that who asks again, since he heard nothing, is given the same use
+    node     text COLLATE "C" NOT NULL,
+    ticket   bigint NOT NULL,
+    until_us bigint NOT NULL,
+    PRIMARY KEY (node, ticket)
+);
+CREATE INDEX ON callgate.limit_given (until_us);
+
+CREATE FUNCTION callgate.limit_database_us() RETURNS bigint LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+    RETURN floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+-- Another server, or one that was promoted, has another name.
+CREATE FUNCTION callgate.limit_server() RETURNS text LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+    RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+
+INSERT INTO callgate.limit_clock (time_us, database_us, server, longest_us)
+    VALUES (10000000000000, callgate.limit_database_us(), callgate.limit_server(), 0);
+
+-- The row, locked, as it is now. What a node saw and this server lacks is a break: nobody is given anything then, until each node that
+-- was here in the last ten minutes has told what it used, or the longest window is over.
+-- Takes: seen_us: the fleet's time as it was told to the asking node last, 0: never; passed_us: how long ago it asked for that.
+CREATE FUNCTION callgate.limit_look(seen_us bigint, passed_us bigint) RETURNS callgate.limit_clock
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c callgate.limit_clock;
+    now_us bigint;
+    here text := callgate.limit_server();
+BEGIN
+    SELECT * INTO STRICT c FROM callgate.limit_clock FOR UPDATE;
+    now_us := callgate.limit_database_us();
+    IF c.server <> here OR seen_us > c.time_us THEN
+        UPDATE callgate.limit_node SET told = false WHERE true;
+        c.server := here;
+        c.broken_us := c.time_us;
+        c.database_us := now_us;
+    ELSIF seen_us > 0 THEN
+        c.time_us := greatest(c.time_us, least(c.time_us + least(now_us - c.database_us, 2000000), seen_us + passed_us + 100000));
+        c.database_us := now_us;
+    END IF;
+    INSERT INTO callgate.limit_node AS n VALUES (session_user, c.time_us, c.broken_us IS NULL)
+    ON CONFLICT (node) DO UPDATE SET time_us = excluded.time_us;
+    IF c.broken_us IS NOT NULL AND (c.time_us - c.broken_us > c.longest_us + c.longest_us / 64 OR NOT EXISTS (
+        SELECT FROM callgate.limit_node AS n WHERE NOT n.told AND n.time_us > c.broken_us - 600000000)) THEN
+        c.broken_us := NULL;
+    END IF;
+    UPDATE callgate.limit_clock SET time_us = c.time_us, database_us = c.database_us, server = c.server, broken_us = c.broken_us;
+    RETURN c;
+END $$;
+
+-- Takes away some of what is over.
+CREATE FUNCTION callgate.limit_forget(relation text, over_us bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format('DELETE FROM callgate.%1$I WHERE ctid = ANY (ARRAY(SELECT ctid FROM callgate.%1$I WHERE until_us < $1 LIMIT 5000))',
+                   relation) USING over_us;
+END $$;
+
+-- Once a second, of each node. Returns: must_tell: the node is to say what it has used.
+CREATE FUNCTION callgate.limit_beat(seen_us bigint, passed_us bigint) RETURNS TABLE (time_us bigint, must_tell boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c callgate.limit_clock := callgate.limit_look(seen_us, passed_us);
+BEGIN
+    PERFORM callgate.limit_forget(relation, c.time_us) FROM unnest(ARRAY['limit_slot', 'limit_value', 'limit_given']) AS relation;
+    PERFORM callgate.limit_forget('limit_step', c.database_us);
+    RETURN QUERY SELECT c.time_us, c.broken_us IS NOT NULL AND NOT n.told FROM callgate.limit_node AS n WHERE n.node = session_user;
+END $$;
+
+-- What follows gives one thing of an ask or says why not: wait_us is 0 where it is given, else after how long it may be.
+
+CREATE FUNCTION callgate.limit_take_amount(now_us bigint, whose bytea, most bigint, amount bigint, per_us bigint, beyond boolean,
+                                           OUT wait_us bigint, OUT taken bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    slot_us bigint := (per_us + 63) / 64;
+    now_slot bigint := now_us / slot_us;
+    total numeric;
+BEGIN
+    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= now_slot - 64;
+    taken := least(total, 4000000000000000000);
+    wait_us := 0;
+    IF NOT beyond AND total + amount > most THEN
+        SELECT (min(g.slot) + 65) * slot_us - now_us INTO wait_us
+        FROM (SELECT s.slot, sum(sum(s.used)) OVER (ORDER BY s.slot) AS gone FROM callgate.limit_slot AS s
+              WHERE s.key = whose AND s.slot >= now_slot - 64 GROUP BY s.slot) AS g
+        WHERE total - g.gone + amount <= most;
+        wait_us := greatest(1, coalesce(wait_us, per_us));
+    ELSIF amount > 0 THEN
+        INSERT INTO callgate.limit_slot AS s VALUES (whose, now_slot, session_user, amount, (now_slot + 65) * slot_us)
+        ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
+    END IF;
+END $$;
+
+-- A value that a person let by, and that has no place, takes none.
+CREATE FUNCTION callgate.limit_take_value(now_us bigint, whose bytea, mine bytea, most bigint, per_us bigint, beyond boolean,
+                                          OUT wait_us bigint, OUT taken bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    slot_us bigint := (per_us + 63) / 64;
+    now_slot bigint := now_us / slot_us;
+    others bigint;
+BEGIN
+    SELECT count(DISTINCT v.value) FILTER (WHERE v.value <> mine), count(DISTINCT v.value) INTO others, taken
+    FROM callgate.limit_value AS v WHERE v.key = whose AND v.slot >= now_slot - 64;
+    wait_us := 0;
+    IF others >= most AND NOT beyond THEN
+        SELECT (o.last + 65) * slot_us - now_us INTO wait_us
+        FROM (SELECT max(v.slot) AS last FROM callgate.limit_value AS v
+              WHERE v.key = whose AND v.value <> mine AND v.slot >= now_slot - 64 GROUP BY v.value) AS o
+        ORDER BY o.last OFFSET others - most LIMIT 1;
+        wait_us := greatest(1, coalesce(wait_us, per_us));
+    ELSIF others < most THEN
+        INSERT INTO callgate.limit_value AS v VALUES (whose, mine, session_user, now_slot, (now_slot + 65) * slot_us)
+        ON CONFLICT (key, value, node) DO UPDATE
+        SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));
+    END IF;
+END $$;
+
+-- A plan's step, from 1 on; 0: none, it is only asked what was used. Where the steps have an order, each is used once those before it
+-- were, and none behind it was. Returns: used: what was used by now, as STEP:TIMES, in their order.
+CREATE FUNCTION callgate.limit_take_step(whose bytea, which integer, times bigint, ordered boolean, ends_us bigint,
+                                         OUT wait_us bigint, OUT used text)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    now_used bigint;
+    before bigint;
+    behind bigint;
+BEGIN
+    SELECT coalesce(max(s.used) FILTER (WHERE s.step = which), 0), count(*) FILTER (WHERE s.step < which AND s.used > 0),
+           count(*) FILTER (WHERE s.step > which AND s.used > 0) INTO now_used, before, behind
+    FROM callgate.limit_step AS s WHERE s.plan = whose;
+    wait_us := 1;
+    IF which > 0 AND now_used < times AND NOT (ordered AND (before < which - 1 OR behind > 0)) THEN
+        wait_us := 0;
+        INSERT INTO callgate.limit_step AS s VALUES (whose, which, 1, ends_us + 86400000000)
+        ON CONFLICT (plan, step) DO UPDATE SET used = s.used + 1, until_us = greatest(s.until_us, excluded.until_us);
+    END IF;
+    SELECT coalesce(string_agg(s.step || ':' || s.used, ',' ORDER BY s.step), '') INTO used
+    FROM callgate.limit_step AS s WHERE s.plan = whose;
+END $$;
+
+-- All that one ask takes, or none of it. Returns: at: which of it was not given, from 0; NULL: all was.
+-- Takes: takes: [{kind, key, value, most, amount, per, flag}]: kind 0: an amount; 1: a value; 2: the step `amount` of the plan `key`,
+-- whose end is `per`. flag: it is taken beyond the limit; of a step: there is an order.
+CREATE FUNCTION callgate.limit_give(now_us bigint, takes json, OUT at integer, OUT wait_us bigint, OUT taken bigint, OUT used text)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT (row_number() OVER ())::integer - 1 AS place, t.*
+               FROM json_to_recordset(takes) AS t (kind integer, key text, value text, most bigint, amount bigint, per bigint,
+                                                   flag boolean) LOOP
+        at := one.place;
+        IF one.kind = 0 THEN
+            SELECT a.wait_us, a.taken INTO wait_us, taken
+            FROM callgate.limit_take_amount(now_us, decode(one.key, 'hex'), one.most, one.amount, one.per, one.flag) AS a;
+        ELSIF one.kind = 1 THEN
+            SELECT a.wait_us, a.taken INTO wait_us, taken
+            FROM callgate.limit_take_value(now_us, decode(one.key, 'hex'), decode(one.value, 'hex'), one.most, one.per, one.flag) AS a;
+        ELSE
+            SELECT a.wait_us, a.used INTO wait_us, used
+            FROM callgate.limit_take_step(decode(one.key, 'hex'), one.amount::integer, one.most, one.flag, one.per) AS a;
+        END IF;
+        IF wait_us > 0 THEN
+            RAISE EXCEPTION USING ERRCODE = 'CG001'; -- what was taken before is undone; what is told stays
+        END IF;
+    END LOOP;
+    at := NULL;
+EXCEPTION WHEN SQLSTATE 'CG001' THEN
+    RETURN;
+END $$;
+
+-- All that waits at one node: [{ticket, takes}]. status: 0: given; 1: there is no room; 2: this server may lack uses; 3: the node is
+-- forked. time_us: the fleet's, for limit_look.
+CREATE FUNCTION callgate.limit_use(seen_us bigint, passed_us bigint, asks text)
+RETURNS TABLE (ticket bigint, status integer, at integer, wait_us bigint, taken bigint, used text, time_us bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c callgate.limit_clock;
+    ask record;
+    given record;
+    closed integer;
+BEGIN
+    PERFORM set_config('lock_timeout', '900ms', true);
+    c := callgate.limit_look(seen_us, passed_us);
+    closed := CASE WHEN callgate.is_forked(session_user) THEN 3 WHEN c.broken_us IS NOT NULL THEN 2 END;
+    FOR ask IN SELECT a.ticket AS number, a.takes FROM json_to_recordset(asks::json) AS a (ticket bigint, takes json) LOOP
+        ticket := ask.number;
+        time_us := c.time_us;
+        status := coalesce(closed, 0);
+        at := NULL;
+        wait_us := NULL;
+        taken := NULL;
+        used := NULL;
+        IF closed IS NULL THEN
+            INSERT INTO callgate.limit_given AS g VALUES (session_user, ask.number, c.time_us + 60000000) ON CONFLICT DO NOTHING;
+            IF FOUND THEN
+                SELECT * INTO given FROM callgate.limit_give(c.time_us, ask.takes);
+                SELECT given.at, given.wait_us, given.taken, given.used INTO at, wait_us, taken, used;
+                status := CASE WHEN at IS NULL THEN 0 ELSE 1 END;
+                IF status = 1 THEN
+                    DELETE FROM callgate.limit_given AS g WHERE g.node = session_user AND g.ticket = ask.number;
+                END IF;
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+    UPDATE callgate.limit_clock AS l SET longest_us = greatest(l.longest_us, (
+        SELECT max(t.per) FROM json_to_recordset(asks::json) AS a (takes json),
+               json_to_recordset(a.takes) AS t (kind integer, per bigint) WHERE t.kind < 2));
+END $$;
+
+CREATE FUNCTION callgate.limit_told(now_us bigint, uses text)
+RETURNS TABLE (kind integer, key bytea, value text, amount bigint, slot bigint, slot_us bigint, per bigint)
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.kind, decode(t.key, 'hex'), t.value, t.amount, (now_us - t.age) / ((t.per + 63) / 64), (t.per + 63) / 64, t.per
+    FROM json_to_recordset(uses::json) AS t (kind integer, key text, value text, amount bigint, age bigint, per bigint)
+$$;
+
+-- What the asking node knows of its own uses, for a server that lacks some: [{kind, key, value, amount, age, per}], kinds as above; of a
+-- step `value` is its number, `amount` how often this node knows it was used, by anybody, and `per` its plan's end. First `begins`,
+-- last `ends`, all in one transaction.
+CREATE FUNCTION callgate.limit_tell(uses text, begins boolean, ends boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    now_us bigint;
+BEGIN
+    SELECT c.time_us INTO STRICT now_us FROM callgate.limit_clock AS c FOR UPDATE;
+    IF begins THEN
+        DELETE FROM callgate.limit_slot WHERE node = session_user;
+        DELETE FROM callgate.limit_value WHERE node = session_user;
+    END IF;
+    INSERT INTO callgate.limit_slot AS s
+        SELECT key, slot, session_user, least(sum(amount), 4000000000000000000), (slot + 65) * min(slot_us)
+        FROM callgate.limit_told(now_us, uses) WHERE kind = 0 AND amount > 0 GROUP BY key, slot
+    ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
+    INSERT INTO callgate.limit_value AS v
+        SELECT key, decode(value, 'hex'), session_user, max(slot), (max(slot) + 65) * min(slot_us)
+        FROM callgate.limit_told(now_us, uses) WHERE kind = 1 GROUP BY key, value
+    ON CONFLICT (key, value, node) DO UPDATE
+        SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));
+    INSERT INTO callgate.limit_step AS s
+        SELECT key, value::integer, max(amount), max(per) + 86400000000
+        FROM callgate.limit_told(now_us, uses) WHERE kind = 2 AND amount > 0 GROUP BY key, value
+    ON CONFLICT (plan, step) DO UPDATE
+        SET (used, until_us) = (greatest(s.used, excluded.used), greatest(s.until_us, excluded.until_us));
+    UPDATE callgate.limit_clock
+        SET longest_us = greatest(longest_us, (SELECT max(per) FROM callgate.limit_told(now_us, uses) WHERE kind < 2));
+    IF ends THEN
+        UPDATE callgate.limit_node SET told = true WHERE node = session_user;
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION callgate.limit_database_us, callgate.limit_server, callgate.limit_look, callgate.limit_forget, callgate.limit_beat,
+    callgate.limit_take_amount, callgate.limit_take_value, callgate.limit_take_step, callgate.limit_give, callgate.limit_use,
+    callgate.limit_told, callgate.limit_tell FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.limit_beat, callgate.limit_use, callgate.limit_tell TO callgate_node;
+
 -- ---- views for readers ----------------------------------------------------------------------------------------------
 -- What audit.sql has in a gate's own files stands here in a schema of its own, over all nodes: the same tables and views, each with
 -- `node` first, and those of SQLite's functions that cookbook.md uses. A reader's role looks there, so that questions are asked as they
