@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JUDGE: all calls of a body get their verdicts. */
+#include "proxy/front_priv.h"
+#include "back/discovery.h"
+
+#include "os/clock.h"
+
+static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
+{
+    call_begin(item, call, call->arena);
+    item->message.id = call->message.id;
+    item->body = call->body;
+    item->read_us = call->read_us;
+    item->expects_outcome = call->expects_outcome;
+    item->asked.method = asked->method;
+    call_aim(&item->asked, asked->target);
+    item->asked.tool = call->asked.tool;
+    item->asked.root = asked->params;
+    item->target = asked->target;
+    gate_judge(gate, item);
+}
+
+/* Judges each item that a message names besides its own target as the message that would ask for that item alone. The first
+ * item that is not permitted takes the call's place in the record, because nothing goes up for its sake; the others give
+ * back what they took. Approvals that items take belong to the one record. */
+static void judge_items(struct call *call, struct gate *gate)
+{
+    const struct mcp_message *message = &call->message;
+    struct gate_token *tokens = NULL;
+    struct call item;
+    uint32_t i;
+
+    if (message->item_count > 0)
+        tokens = arena_zalloc(call->arena, message->item_count * sizeof *tokens);
+    for (i = 0; i < message->item_count && call_is_permit(call); i++) {
+        judge_item(gate, call, &message->items[i], &item);
+        if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
+            continue;
+        /* Judged anew as refused, where the record has no room for all approvals, or where the agent would read that the
+         * message's own method is unknown. */
+        if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
+            item.refused = tokens == NULL         ? REASON_MEMORY
+                           : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
+            gate_let_go(&item);
+            gate_judge(gate, &item);
+        }
+        gate_stand_for(call, &item);
+    }
+    while (tokens != NULL && i-- > 0) {
+        if (call_is_permit(call))
+            gate_token_spend(&tokens[i]);
+        else
+            gate_token_give_back(&tokens[i]);
+    }
+}
+
+/* Whether there is more than one judgement. Several take their time one after another, and what the first took (an approval, of
+ * which people are to be told; what a monitored limit counts) would not come back whole where the next is cut. */
+static bool asks_several(const struct exchange *exchange)
+{
+    return exchange->calls->next != NULL || exchange->own->message.item_count > 0;
+}
+
+#define APPROVAL_WAIT_US INT64_C(1000000) /* so long it waits to hear whose an approval is, and is held then */
+#define APPROVAL_LOOK_US INT64_C(25000)
+
+static bool may_wait(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    return !asks_several(exchange) && (exchange->judged_until_us == 0 || pair_now_us(pair) < exchange->judged_until_us);
+}
+
+/* Judges all calls of the body. Their time is now, not that of the head, so that who holds back bodies gains no room under
+ * limits of an earlier time. A body that is refused as a whole is refused with each of its calls. */
+static void decide(struct pair *pair, struct gate *gate)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct call *own = exchange->own;
+
+    own->asked.time_us = clock_wall_us();
+    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
+        call->asked.time_us = own->asked.time_us;
+        call->read_us = clock_monotonic_us();
+        call->expects_outcome = true;
+        if (own->refused != REASON_UNSET)
+            call->refused = own->refused;
+        if (exchange->pass == NULL) {
+            call_ask(call);
+            inner_see(exchange->route, call);
+        }
+        call->may_wait = may_wait(pair);
+        call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
+        gate_judge(gate, call);
+        call->asked.is_brief = false;
+        if (call->verdict.is_cut) { /* judging takes longer than a worker may, so the judge's thread does it */
+            exchange->is_long = true;
+            gate_let_go(call);
+            return;
+        }
+        judge_items(call, gate);
+        call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
+    }
+    if (exchange->batch != NULL)
+        batch__agree(exchange);
+    else
+        discovery_look_for_scope(exchange, gate);
+}
+
+/* It is judged again soon: what it waits for came by then, or it is held. */
+static bool wait_for_approval(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    gate_let_go(exchange->own);
+    judge_leave(pair);
+    pair_stop_waiting(pair);
+    if (exchange->judged_until_us == 0)
+        exchange->judged_until_us = pair_now_us(pair) + APPROVAL_WAIT_US;
+    pair->timed_out = false;
+    pair_deadline(pair, APPROVAL_LOOK_US);
+    return false;
+}
+
+bool exchange__judge(struct pair *pair)
+{
+    const struct call *own = pair->exchange.own;
+    bool was_long = pair->exchange.is_long;
+    size_t bytes = was_long || asks_several(&pair->exchange) ? SIZE_MAX : buf_len(&own->canonical);
+
+    if (own->refused != REASON_UNSET)
+        bytes = 0; /* it costs nothing to judge */
+    if (!judge_has_done(pair, bytes, decide))
+        return false;
+    if (pair->exchange.is_long != was_long)
+        return exchange__judge(pair); /* by the judge this time */
+    if (own->waits)
+        return wait_for_approval(pair);
+    pair->exchange.progress = CALL_JUDGED;
+    judge_leave(pair);
+    pair_stop_waiting(pair);
+    pair_go(pair, STEP_RECORD);
+    return true;
+}
