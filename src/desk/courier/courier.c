@@ -24,11 +24,18 @@
 static enum code take_secrets(struct courier *courier, struct why *why)
 {
     const struct fleet_secrets *secrets = courier->member->secrets;
+    unsigned char past[DIGEST_BYTES];
     enum code code = store_secret_take(courier->store, "session", secrets->session, why);
 
     if (code == CODE_OK)
         code = store_secret_take(courier->store, "approval", secrets->approval, why);
-    return code == CODE_OK ? store_secret_take(courier->store, "redact", secrets->redact, why) : code;
+    if (code == CODE_OK)
+        code = store_secret_take(courier->store, "redact", secrets->redact, why);
+    hmac_of(span_of(secrets->seal, sizeof secrets->seal), SPAN_LIT("past"), past);
+    if (code == CODE_OK) /* values that limits count have the same digests at all nodes */
+        code = store_secret_take(courier->store, "past", past, why);
+    mem_wipe(past, sizeof past);
+    return code;
 }
 
 static enum code read_member(struct courier *courier, struct why *why)
@@ -103,7 +110,7 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 
 void courier_close(struct courier *courier)
 {
-    if (!shipper_stop(&courier->shipper)) /* it waits for the database, and loses nothing by the end */
+    if (!uses_stop(&courier->uses) || !shipper_stop(&courier->shipper)) /* it waits for the database, and loses nothing by the end */
         _exit(0);
     pg_close(&courier->pg);
     evidence_free(&courier->evidence);
@@ -196,7 +203,7 @@ static enum code take_turn(struct courier *courier, struct why *why)
     return code == CODE_OK ? told : code;
 }
 
-/* The trail goes up on threads of its own. They begin behind the first turn, when the process is confined, and once it is known
+/* The trail goes up on threads of its own, and limits are asked on one. They begin behind the first turn, when the process is confined, and once it is known
  * that nobody else is this node: rows of two would be a fork. */
 static enum code begin_shipping(struct courier *courier, struct why *why)
 {
@@ -205,7 +212,15 @@ static enum code begin_shipping(struct courier *courier, struct why *why)
                                          .audit = conf->audit.database, .digests = conf->fleet.keeps_arguments,
                                          .shipped_seq = courier->state.shipped_seq};
 
-    return courier->shipper != NULL || !courier->is_seated ? CODE_OK : shipper_start(&shipped, &courier->shipper, why);
+    const struct uses_conf used = {.place = courier_place(courier), .name = courier->member->name,
+                                   .secret = courier->member->secrets->seal, .gate = courier->gate};
+    enum code code = CODE_OK;
+
+    if (courier->shipper == NULL && courier->is_seated)
+        code = shipper_start(&shipped, &courier->shipper, why);
+    if (courier->uses == NULL && courier->is_seated && code == CODE_OK)
+        code = uses_start(&used, &courier->uses, why);
+    return code;
 }
 
 /* Tells by the state how far the trail's way up is, also while the centre is away. What that does not get on with leaves calls
@@ -322,18 +337,19 @@ static bool hear_gate(const struct courier *courier)
 
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    return got == (ssize_t)sizeof message && message.kind != FLEET_LAST;
+    return got > 0 && message.kind != FLEET_LAST;
 }
 
 /* Waits until the next turn is due, or the gate says something. Returns: whether it goes on. */
 static bool wait_for_more(struct courier *courier)
 {
-    struct pollfd ends[] = {{.fd = courier->gate, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    bool is_read = courier->uses != NULL; /* what the gate says, by another thread */
+    struct pollfd ends[] = {{.fd = courier->gate, .events = is_read ? 0 : POLLIN}, {.fd = -1, .events = POLLIN}};
     int64_t left_us = courier->turn_us - clock_monotonic_us();
 
     if (courier->pg != NULL)
         ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
-    if (courier->pg != NULL && left_us > LOOK_US)
+    if ((courier->pg != NULL || is_read) && left_us > LOOK_US)
         left_us = LOOK_US;
     if (poll(ends, 2, left_us <= 0 ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
         return false;
@@ -341,6 +357,8 @@ static bool wait_for_more(struct courier *courier)
         courier_tell_nodes(courier);
     if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
         courier->turn_us = 0;
+    if (is_read)
+        return ends[0].revents == 0 && !uses_are_over(courier->uses);
     return ends[0].revents == 0 || hear_gate(courier);
 }
 

@@ -21,6 +21,7 @@
 #include "courier/evidence.h"
 #include "courier/seat.h"
 #include "courier/shipper.h"
+#include "courier/uses.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
 #include "fleet/member.h"
@@ -39,6 +40,7 @@ struct courier {
     struct timespec nodes_asked; /* the mark that was seen last of those who ask how all nodes are */
     int64_t store_seen, asked_last; /* when the outbox was looked at, and its last number then */
     struct shipper *shipper;     /* NULL: it has not begun */
+    struct uses *uses;           /* likewise */
     struct evidence *evidence;
     struct approvals_way approvals;
     struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */

@@ -261,6 +261,9 @@ static enum code leave(const struct asked *asked, struct enrol *enrol, struct wh
     (void)snprintf(sql, sizeof sql, "DROP ROLE IF EXISTS \"%s\"", enrol->name);
     if (code == CODE_OK)
         code = pg_run(enrol->pg, sql, why);
+    if (code == CODE_OK && !is_reader) /* nobody waits for what it has used of limits */
+        code = pg_ask(enrol->pg, "DELETE FROM callgate.limit_node WHERE node = $1",
+                      PG_VALUES(pg_of_text(span_text(enrol->name))), NULL, why);
     if (code == CODE_OK)
         code = pg_commit(enrol->pg, NULL, why);
     buf_fini(&text);

@@ -30,7 +30,7 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
         fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->past_key, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
         definitions_new(&shared->definitions) != CODE_OK || stops_new(NULL, 0, &shared->stops) != CODE_OK ||
-        alerts_new(&shared->alerts) != CODE_OK) {
+        alerts_new(&shared->alerts) != CODE_OK || (conf->has_fleet && wishes_new(&shared->wishes) != CODE_OK)) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -52,6 +52,7 @@ void gate_shared_free(struct gate_shared **shared)
     fold_free(&gone->fold);
     policy_unref(&gone->coming);
     gate_state_free(&gone->state);
+    wishes_free(&gone->wishes);
     approvals_free(&gone->approvals);
     alerts_free(&gone->alerts);
     gate__questions_fini(gone);

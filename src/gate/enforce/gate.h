@@ -26,6 +26,7 @@ struct gate_shared_conf {
     unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions; kept in the store */
     unsigned char approval_key[DIGEST_BYTES]; /* HMAC key by which held calls are recognised; kept in the store */
     unsigned char past_key[DIGEST_BYTES];    /* MAC key of the files that keep the past; kept in the store */
+    bool has_fleet;                          /* limits and steps of plans count over all nodes, whom wishes ask */
 };
 
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;
@@ -79,6 +80,19 @@ void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_
 
 /* Judges a call that was begun (unless it is refused already). Never fails: it denies. */
 void gate_judge(struct gate *gate, struct call *call);
+
+/* ---- limits and steps of plans that count over a fleet: between judging and recording ---- */
+
+struct wishes *gate_wishes(const struct gate *gate); /* NULL: the gate is of no fleet */
+struct wishes *gate_wishes_of(struct gate_shared *shared);
+/* Adds what the call's permit took and the fleet counts; of a call that is denied since another step of its plan comes first,
+ * that it is asked what was used. CODE_LIMIT: too much for one wish; CODE_NOMEM. */
+enum code gate_wish(const struct gate *gate, const struct call *call, struct wish **wish) MUST_USE;
+/* Goes by what the fleet said of the wish, which had this call's among it. */
+enum code gate_hear(const struct gate *gate, const struct call *call, const struct wish *wish) MUST_USE;
+/* As gate_state_tell; of the parts there are TALLY_PARTS. */
+void gate_tell(struct gate_shared *shared, uint32_t part, struct buf *out);
+bool gate_is_starting(const struct gate_shared *shared); /* it does not know yet what was called before */
 
 /* Records the decision. Takes: status: what the agent will get when it is a denial; gate: any that shares snapshots with
  * the one that judged.

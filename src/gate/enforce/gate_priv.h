@@ -45,6 +45,7 @@ struct gate_shared {
     struct fold *fold;
     struct alerts *alerts;
     struct gate_state *state;
+    struct wishes *wishes;   /* NULL: the gate is of no fleet */
     atomic_bool is_starting; /* `state` does not know yet what was called before */
     atomic_int withheld;     /* enum reason: by which all are denied; REASON_UNSET: by none */
     bool knows_plans; /* `state` has the steps of plans that were used before the gate began; only who reads the past uses

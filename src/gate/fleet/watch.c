@@ -3,6 +3,7 @@
 
 #include "admin/metrics.h"
 #include "conf/conf.h"
+#include "fleet/asker.h"
 #include "fleet/courier_end.h"
 #include "base/log.h"
 #include "os/process.h"
@@ -41,18 +42,6 @@ static void keep_courier(void *context, int end)
     process_keep(places, argv, end);
 }
 
-/* What is no message is the sentence of a process that could not become the courier. */
-static void hear(const struct fleet_message *message, ssize_t got, struct why *why)
-{
-    bool is_whole = got == (ssize_t)sizeof *message;
-
-    if (got <= 0)
-        (void)why_set(why, CODE_IO, "the process between this gate and its fleet did not begin");
-    else if (!is_whole || message->text[0] != '\0')
-        (void)why_set(why, CODE_INVALID, "%.*s", is_whole ? (int)sizeof message->text - 1 : (int)got - 1,
-                      is_whole ? message->text : (const char *)message);
-}
-
 static enum code start(const struct starting *starting, int *end, struct why *why)
 {
     const struct process_beside beside = {.name = FLEET_WORD, .run = keep_courier, .context = (void *)(uintptr_t)starting};
@@ -66,7 +55,7 @@ static enum code start(const struct starting *starting, int *end, struct why *wh
         return code;
     answer.fd = *end;
     got = poll(&answer, 1, START_MS) == 1 ? recv(*end, &message, sizeof message, 0) : 0;
-    hear(&message, got, &fault);
+    asker_hear(&message, got, &fault);
     return fault.text[0] == '\0' ? CODE_OK : why_set(why, CODE_INVALID, "%s", fault.text);
 }
 
@@ -101,31 +90,26 @@ void fleet_watch_end(struct fleet_watch *watch)
     } while (message.kind != FLEET_LAST && now_us < until_us);
 }
 
+enum code fleet_watch_ask(struct fleet_watch *watch, struct gate_shared *shared, struct why *why)
+{
+    return watch->is_on ? asker_new(shared, watch->courier, &watch->asker, why) : CODE_OK;
+}
+
+enum code fleet_watch_run(const struct fleet_watch *watch, struct why *why)
+{
+    return watch->is_on ? asker_run(watch->asker, why) : CODE_OK;
+}
+
+void fleet_watch_hush(struct fleet_watch *watch)
+{
+    asker_free(&watch->asker);
+}
+
 void fleet_watch_fini(struct fleet_watch *watch)
 {
     if (watch->is_on && watch->courier >= 0)
         (void)close(watch->courier);
     watch->courier = -1;
-}
-
-/* A courier that was started again says that it has begun, or what it does not get on with. */
-static void mind_courier(struct fleet_watch *watch)
-{
-    struct fleet_message message;
-    struct why fault = {""};
-    ssize_t got = watch->courier >= 0 ? recv(watch->courier, &message, sizeof message, MSG_DONTWAIT) : -1;
-
-    if (got < 0)
-        return;
-    hear(&message, got, &fault);
-    if (fault.text[0] != '\0')
-        log_error("fleet", "%s", fault.text);
-    else
-        log_warn("fleet", "the process between this gate and its fleet had ended, and was started again");
-    if (got == 0) {
-        (void)close(watch->courier);
-        watch->courier = -1;
-    }
 }
 
 static void log_change(const struct fleet_watch *watch, enum reason before)
@@ -151,7 +135,6 @@ enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store)
 
     if (!watch->is_on)
         return REASON_UNSET;
-    mind_courier(watch);
     if (fleet_state_load(store, &now, &why) == CODE_OK) {
         if (now.beat_us != watch->state.beat_us || !watch->is_read)
             watch->spent_us = now.spent_us;

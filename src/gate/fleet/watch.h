@@ -12,7 +12,9 @@
 #include "base/reason.h"
 #include "fleet/fleet_state.h"
 
+struct asker;
 struct conf;
+struct gate_shared;
 
 struct fleet_watch {
     bool is_on;
@@ -23,6 +25,7 @@ struct fleet_watch {
     int64_t age_us, spent_us;  /* of the last beat, now; as the store was told last */
     enum reason reason;        /* by which calls are denied; REASON_UNSET: they are judged */
     int courier;               /* -1: there is none */
+    struct asker *asker;       /* what reads it; NULL: nobody yet */
 };
 
 /* Before the process is confined. */
@@ -31,6 +34,11 @@ void fleet_watch_init(struct fleet_watch *watch, const struct conf *conf);
 enum code fleet_watch_start(struct fleet_watch *watch, const struct conf *conf, struct why *why) MUST_USE;
 /* Whether a courier would get on with what the configuration names; changes nothing, and asks no centre. */
 enum code fleet_watch_check(const struct conf *conf, struct why *why) MUST_USE;
+/* Prepares that wishes of the workers reach the centre; once the process is confined, they do, until fleet_watch_hush, when there
+ * are no workers any more. */
+enum code fleet_watch_ask(struct fleet_watch *watch, struct gate_shared *shared, struct why *why) MUST_USE;
+enum code fleet_watch_run(const struct fleet_watch *watch, struct why *why) MUST_USE;
+void fleet_watch_hush(struct fleet_watch *watch);
 /* The audit is closed: has the courier bring what it recorded last. Blocks: up to three seconds, where the centre is slow. */
 void fleet_watch_end(struct fleet_watch *watch);
 void fleet_watch_fini(struct fleet_watch *watch);

@@ -17,6 +17,7 @@
 
 struct batch;
 struct incoming;
+struct wish;
 struct mailbox;
 struct pair;
 
@@ -109,6 +110,8 @@ struct exchange {
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
     struct span lacking;     /* the scope without which the call is denied, where the route names it; at == NULL: none */
+    struct wish *wish;       /* what its calls want to use that counts over a fleet; NULL: nothing */
+    unsigned wish_rounds;    /* how often the fleet was asked for this body */
     struct batch *batch;     /* several calls in one body; NULL: there is one call */
     struct skim *skim;       /* reads ids out of a message on the stream that is over the limit */
     struct mailbox *mailbox; /* HTTP+SSE, a stream: what others put on it; NULL: it is no such stream, or has no endpoint yet */

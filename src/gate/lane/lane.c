@@ -45,6 +45,35 @@ void lane_wait_for_lookup(struct pair *pair, uint64_t ticket)
         pair_stir(pair); /* it was settled before the pair was in the list */
 }
 
+enum wish_fate lane_wish_fate(struct pair *pair, struct wish *wish)
+{
+    struct wishes *wishes = gate_wishes(pair->lane->gate);
+    enum wish_fate fate;
+
+    if (!wish_is_put(wish)) {
+        pair->waiting_wish = wish;
+        list_append(&pair->lane->wishing, &pair->waits);
+        pair_deadline(pair, WISH_WAIT_US);
+        wishes_put(wishes, wish, pair->lane->has_inbox ? &pair->lane->inbox : NULL);
+        return WISH_WAITING;
+    }
+    fate = wishes_fate(wishes, wish);
+    return fate == WISH_WAITING && pair->timed_out ? WISH_AWAY : fate;
+}
+
+static void stir_wishing(struct lane *lane)
+{
+    for (struct list *link = lane->wishing.next, *next; link != &lane->wishing; link = next) {
+        struct pair *pair = LIST_ENTRY(link, struct pair, waits);
+
+        next = link->next;
+        if (wishes_fate(gate_wishes(lane->gate), pair->waiting_wish) == WISH_WAITING)
+            continue;
+        pair_stop_waiting(pair);
+        pair_stir(pair);
+    }
+}
+
 /* Stirs pairs whose tickets of `lookups` are settled, which happens in any order. */
 static void stir_settled(struct lane *lane)
 {
@@ -67,6 +96,7 @@ static void stir_settled(struct lane *lane)
 void lane_woken(struct lane *lane)
 {
     stir_settled(lane);
+    stir_wishing(lane);
     /* Tickets settle in order, and the list is in that order, so the first pair that still waits ends the walk. */
     while (!list_is_empty(&lane->waiting)) {
         struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
@@ -377,6 +407,7 @@ enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, co
     list_init(&lane->waiting);
     list_init(&lane->stuck);
     list_init(&lane->looking);
+    list_init(&lane->wishing);
     list_init(&lane->spares);
     judge_init(&lane->judge);
     lane->above = above;

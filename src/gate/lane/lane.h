@@ -84,6 +84,7 @@ struct lane {
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
     struct list looking;  /* pairs that wait for a lookup */
+    struct list wishing;  /* pairs that wait for what the fleet says */
     struct lookups *lookups; /* of all workers; NULL: the configuration has no provider to ask */
     uint64_t lookups_seen; /* lookup_settled at the last look */
     struct identity_proofs *proofs; /* likewise of all workers */
@@ -145,6 +146,10 @@ void lane_wait_for_room(struct pair *pair);
 /* Puts the pair in the lane's list until the ticket of `lookups` is settled. It is stirred then, or after LOOKUP_WAIT_US, when
  * it has timed out. */
 void lane_wait_for_lookup(struct pair *pair, uint64_t ticket);
+/* Puts the wish, where it is not put yet, and the pair in the lane's list until the fleet has said something of it, at most
+ * WISH_WAIT_US. Returns: WAITING: it has not, and the pair has not timed out. */
+enum wish_fate lane_wish_fate(struct pair *pair, struct wish *wish);
+#define WISH_WAIT_US INT64_C(1000000)
 #define LOOKUP_WAIT_US INT64_C(15000000)
 
 #endif

@@ -54,6 +54,7 @@ struct pair {
     struct connection connection; /* first */
     struct list waits;        /* in a list of its lane (waiting, stuck, wanting) or of the judge */
     uint64_t awaited;         /* the ticket for which it waits there */
+    struct wish *waiting_wish; /* in `wishing`: the wish */
     uint64_t look;            /* number of the look at the configuration that a pipe waits for; 0: none */
     struct lane *lane;
     enum step step;

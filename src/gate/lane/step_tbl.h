@@ -19,8 +19,10 @@
       "nothing; ends with rates, proof, account, session and version settled: the body may come")                          \
     X(READ_BODY, "read_body", front__read_body, TO(UNDERSTAND) | TO(JUDGE) | TO(CLOSING), "the whole body")                \
     X(UNDERSTAND, "understand", front__understand, TO(JUDGE) | TO(CLOSING), "nothing; ends with the message read")         \
-    X(JUDGE, "judge", exchange__judge, TO(RECORD) | TO(CLOSING),                                                           \
+    X(JUDGE, "judge", exchange__judge, TO(USE) | TO(RECORD) | TO(CLOSING),                                                 \
       "the judge's seat, where it is large; of a fleet, a second at most, whose an approval is; ends with a verdict")      \
+    X(USE, "use", exchange__use, TO(RECORD) | TO(JUDGE) | TO(CLOSING),                                                    \
+      "what the fleet gives of limits that count over it; most calls have none")                                          \
     X(RECORD, "record", exchange__record, TO(AWAIT) | TO(DENY) | TO(CLOSING), "room in the audit's ring")                  \
     X(AWAIT, "await", exchange__await, TO(CONNECT) | TO(DENY) | TO(CLOSING),                                               \
       "the record on disk; a connection upstream may begin meanwhile")                                                     \

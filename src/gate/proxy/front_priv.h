@@ -48,6 +48,7 @@ void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: the message may be judged */
 void exchange__pass_body(struct pair *pair, struct span body); /* as exchange__read_message, for a declared path */
 bool exchange__judge(struct pair *pair);
+bool exchange__use(struct pair *pair);
 bool exchange__record(struct pair *pair);
 bool exchange__await(struct pair *pair);
 void exchange__take_calls(struct exchange *exchange, struct call *calls); /* takes the calls that are to be judged */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JUDGE: all calls of a body get their verdicts. */
+/* JUDGE and USE: all calls of a body get their verdicts. */
 #include "proxy/front_priv.h"
 #include "back/discovery.h"
 
@@ -23,11 +23,12 @@ static void judge_item(struct gate *gate, const struct call *call, const struct 
 /* Judges each item that a message names besides its own target as the message that would ask for that item alone. The first
  * item that is not permitted takes the call's place in the record, because nothing goes up for its sake; the others give
  * back what they took. Approvals that items take belong to the one record. */
-static void judge_items(struct call *call, struct gate *gate)
+static enum code judge_items(struct call *call, struct gate *gate, struct wish **wish)
 {
     const struct mcp_message *message = &call->message;
     struct gate_token *tokens = NULL;
     struct call item;
+    enum code code = CODE_OK;
     uint32_t i;
 
     if (message->item_count > 0)
@@ -47,11 +48,42 @@ static void judge_items(struct call *call, struct gate *gate)
         gate_stand_for(call, &item);
     }
     while (tokens != NULL && i-- > 0) {
+        if (call_is_permit(call) && gate_wishes(gate) != NULL && code == CODE_OK)
+            code = gate_token_wish(&tokens[i], wish);
         if (call_is_permit(call))
             gate_token_spend(&tokens[i]);
         else
             gate_token_give_back(&tokens[i]);
     }
+    return code;
+}
+
+/* Turns all permits into denials: none of the body's calls goes up. */
+static void revoke_all(struct exchange *exchange, enum reason reason)
+{
+    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
+        if (call_is_permit(call))
+            gate_revoke(call, reason);
+        call->refusal = call->verdict.reason;
+    }
+    exchange->own->refusal = reason;
+}
+
+/* What counts over a fleet is asked for all calls of the body at once, and for none where one of them is denied. */
+static void wish_for_all(struct exchange *exchange, struct gate *gate, enum code code)
+{
+    bool goes_up = exchange->own->refusal == REASON_UNSET;
+
+    if (!goes_up)
+        wishes_drop(gate_wishes(gate), &exchange->wish);
+    for (const struct call *call = exchange->calls; call != NULL && code == CODE_OK; call = call->next)
+        if (goes_up || exchange->wish_rounds == 0)
+            code = gate_wish(gate, call, &exchange->wish);
+    if (code == CODE_OK)
+        return;
+    wishes_drop(gate_wishes(gate), &exchange->wish);
+    if (goes_up)
+        revoke_all(exchange, code == CODE_LIMIT ? REASON_TOO_COSTLY : REASON_MEMORY);
 }
 
 /* Whether there is more than one judgement. Several take their time one after another, and what the first took (an approval, of
@@ -77,6 +109,7 @@ static void decide(struct pair *pair, struct gate *gate)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *own = exchange->own;
+    enum code code = CODE_OK, one;
 
     own->asked.time_us = clock_wall_us();
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
@@ -98,13 +131,16 @@ static void decide(struct pair *pair, struct gate *gate)
             gate_let_go(call);
             return;
         }
-        judge_items(call, gate);
+        one = judge_items(call, gate, &exchange->wish);
+        code = code == CODE_OK ? one : code;
         call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
     }
     if (exchange->batch != NULL)
         batch__agree(exchange);
     else
         discovery_look_for_scope(exchange, gate);
+    if (gate_wishes(gate) != NULL && own->refused == REASON_UNSET && !own->is_join)
+        wish_for_all(exchange, gate, code);
 }
 
 /* It is judged again soon: what it waits for came by then, or it is held. */
@@ -139,6 +175,62 @@ bool exchange__judge(struct pair *pair)
     pair->exchange.progress = CALL_JUDGED;
     judge_leave(pair);
     pair_stop_waiting(pair);
+    pair_go(pair, pair->exchange.wish != NULL ? STEP_USE : STEP_RECORD);
+    return true;
+}
+
+#define WISH_ROUNDS_MAX 8
+
+/* What was taken here goes back before it is heard what others have used, which is counted up to that. */
+static enum code hear(const struct exchange *exchange, const struct gate *gate)
+{
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        gate_token_give_back(&call->token);
+    return gate_hear(gate, exchange->call, exchange->wish);
+}
+
+/* Judges all anew by what the fleet has said, since another rule may permit the call, or a person be asked. Whoever loses that
+ * race again and again is denied. */
+static void judge_anew(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->own->refusal = REASON_UNSET;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        gate_let_go(call);
+    pair_go(pair, STEP_JUDGE);
+}
+
+/* Nothing was given. */
+static void go_without(struct pair *pair, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (reason == REASON_UNSET && ++exchange->wish_rounds == WISH_ROUNDS_MAX)
+        reason = REASON_RATE_LIMITED;
+    if (reason == REASON_UNSET && hear(exchange, pair->lane->gate) != CODE_OK)
+        reason = REASON_STATE_SHARE;
+    if (reason == REASON_UNSET) {
+        judge_anew(pair);
+        return;
+    }
+    if (exchange->own->refusal == REASON_UNSET)
+        revoke_all(exchange, reason);
     pair_go(pair, STEP_RECORD);
+}
+
+bool exchange__use(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum wish_fate fate = lane_wish_fate(pair, exchange->wish);
+
+    if (fate == WISH_WAITING)
+        return false;
+    pair_stop_waiting(pair);
+    if (fate == WISH_GIVEN && gate_hear(pair->lane->gate, exchange->call, exchange->wish) == CODE_OK)
+        pair_go(pair, STEP_RECORD);
+    else
+        go_without(pair, fate == WISH_FULL ? REASON_UNSET : fate == WISH_AWAY ? REASON_FLEET_AWAY : REASON_STATE_SHARE);
+    wishes_drop(gate_wishes(pair->lane->gate), &exchange->wish);
     return true;
 }

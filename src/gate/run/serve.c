@@ -56,7 +56,7 @@ static enum code open_loop(struct serve *serve, struct why *why)
 
 static enum code open_shared(struct serve *serve, struct why *why)
 {
-    struct gate_shared_conf conf;
+    struct gate_shared_conf conf = {.has_fleet = serve->fleet.is_on};
     enum code code = store_open(serve->conf->store, DB_CREATE, &serve->store, why);
 
     if (code == CODE_OK)
@@ -267,6 +267,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const struct s
     if (code == CODE_OK)
         code = open_shared(serve, why);
     if (code == CODE_OK)
+        code = fleet_watch_ask(&serve->fleet, serve->shared, why);
+    if (code == CODE_OK)
         code = open_trail(serve, why);
     if (code == CODE_OK)
         code = serve__open_notify(serve, why);
@@ -305,6 +307,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
         code = audit_start(serve->audit, why);
     if (code == CODE_OK)
         code = serve__start_past(serve, why);
+    if (code == CODE_OK)
+        code = fleet_watch_run(&serve->fleet, why);
     if (code == CODE_OK)
         code = resolver_new(&serve->resolver, &conf, serve->conf->names, serve->conf->name_count, why);
     if (code != CODE_OK)
@@ -540,6 +544,7 @@ void serve_close(struct serve *serve)
     resolver_free(&serve->resolver);
     providers_unhear(serve->providers);
     proxy_stop(serve->proxy);
+    fleet_watch_hush(&serve->fleet);
     serve__close_alerts(serve);
     serve__close_notify(serve); /* closed before the runner, which one of them uses */
     runner_close(&serve->runner);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "state/keep_priv.h"
+#include "state/wish.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -31,7 +32,7 @@ struct plan_uses {
 
 enum code plan_uses_new(size_t cap_bytes, const struct hash_key *key, struct plan_uses **out)
 {
-    const struct map_conf conf = {.cap = cap_bytes, .shards = 64, .buckets = 256, .key_at = offsetof(struct entry, digest),
+    const struct map_conf conf = {.cap = cap_bytes, .shards = PLAN_USES_PARTS, .buckets = 256, .key_at = offsetof(struct entry, digest),
                                   .key_bytes = DIGEST_BYTES};
     struct plan_uses *uses = mem_zalloc(sizeof *uses);
     enum code code = uses != NULL ? map_new(&conf, &uses->map) : CODE_NOMEM;
@@ -231,6 +232,49 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
     }
     map_unlock(shard);
     return entry != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+enum code plan_uses_learn(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], struct span tenant,
+                          const struct plan_used *used, uint32_t count, int64_t now_us)
+{
+    struct map_shard *shard = lock_shard(uses, digest);
+    struct share whose = share_under(&uses->key, tenant, SPAN_NONE);
+    struct entry *entry = find_entry(uses, digest);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t step = used[i].step;
+
+        if (step == 0 || step > PLAN_STEPS_MAX)
+            continue;
+        entry = entry_for(uses, shard, digest, whose, (step + STEPS_EACH - 1) / STEPS_EACH * STEPS_EACH,
+                          now_us + PLAN_LIFE_MAX_US + PLAN_LEEWAY_US, now_us);
+        if (entry == NULL)
+            break;
+        if (entry->used[step - 1] < used[i].times)
+            entry->used[step - 1] = used[i].times;
+    }
+    map_unlock(shard);
+    return entry != NULL || count == 0 ? CODE_OK : CODE_NOMEM;
+}
+
+void plan_uses_tell(struct plan_uses *uses, uint32_t part, int64_t now_us, struct buf *out)
+{
+    struct map_shard *shard = &uses->map->shards[part];
+
+    map_lock(shard);
+    for (const struct list *at = shard->by_turn.next; at != &shard->by_turn; at = at->next) {
+        const struct entry *entry = (const struct entry *)LIST_ENTRY(at, struct map_entry, by_turn);
+        struct wish_told told = {.take = {.kind = WISH_STEP, .per_us = entry->base.lapses_us}};
+
+        memcpy(told.take.key, entry->digest, DIGEST_BYTES);
+        for (uint32_t i = 0; entry->base.lapses_us > now_us && i < entry->count; i++) {
+            told.take.most = i + 1;
+            told.take.amount = entry->used[i];
+            if (entry->used[i] > 0)
+                (void)buf_add(out, &told, sizeof told);
+        }
+    }
+    map_unlock(shard);
 }
 
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])

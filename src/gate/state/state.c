@@ -130,6 +130,8 @@ static struct tally_key limit_key(const struct gate_moment *moment, const struct
         parts_add_number(&digest, limit->most);
     parts_add_number(&digest, (uint64_t)limit->per_us);
     parts_add_number(&digest, limit->by);
+    if (limit->is_node)
+        parts_add(&digest, SPAN_LIT("node"));
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if (limit->by & UINT32_C(1) << by)
             add_value(&digest, moment, question, by);
@@ -154,7 +156,8 @@ static struct tally_take take_of(const struct gate_moment *moment, const struct 
                                  const struct policy_limit *limit, const struct policy_amount *amount)
 {
     struct tally_take take = {.key = limit_key(moment, question, limit), .most = limit->most, .amount = amount->number,
-                              .per_us = limit->per_us, .of_values = limit->kind == LIMIT_DISTINCT};
+                              .per_us = limit->per_us, .of_values = limit->kind == LIMIT_DISTINCT,
+                              .of_fleet = !limit->is_node};
 
     if (take.of_values)
         hide_value(moment, &amount->value, &take);
@@ -311,6 +314,8 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
     }
     token->state = moment->state;
     token->step = step;
+    token->times = moment->plan->step[step - 1].times;
+    token->ends_us = moment->plan->expires_us;
     token->is_ordered = moment->plan->is_strict;
     memcpy(token->plan, moment->plan->digest, DIGEST_BYTES);
     return CODE_OK;
@@ -382,6 +387,54 @@ void gate_token_give_back(struct gate_token *token)
     if (token->state != NULL && token->step != 0)
         plan_uses_give_back(token->state->plans, token->plan, token->step);
     let_go(token);
+}
+
+/* ---- what counts over a fleet ---- */
+
+enum code gate_token_wish(const struct gate_token *token, struct wish **wish)
+{
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; token->state != NULL && i < token->count && code == CODE_OK; i++) {
+        const struct tally_take *take = &token->takes[i];
+        struct wish_take one = {.kind = take->of_values ? WISH_VALUE : WISH_AMOUNT, .most = take->most, .amount = take->amount,
+                                .per_us = take->per_us, .is_beyond = take->beyond};
+
+        memcpy(one.key, take->key.bytes, TALLY_KEY_BYTES);
+        memcpy(one.key + TALLY_KEY_BYTES, &take->value, sizeof take->value);
+        if (take->of_fleet)
+            code = wish_add(wish, &one);
+    }
+    if (token->state != NULL && token->step != 0 && code == CODE_OK) {
+        struct wish_take one = {.kind = WISH_STEP, .most = token->times, .amount = token->step, .per_us = token->ends_us,
+                                .is_beyond = token->is_ordered};
+
+        memcpy(one.key, token->plan, DIGEST_BYTES);
+        code = wish_add(wish, &one);
+    }
+    return code;
+}
+
+enum code gate_state_hear(struct gate_state *state, const struct wish *wish, struct span tenant, int64_t now_us)
+{
+    const struct wish_answer *answer = &wish->answer;
+    const struct wish_take *at = &wish->takes[answer->at < wish->count ? answer->at : 0];
+    struct tally_take take = {.amount = at->amount, .of_values = at->kind == WISH_VALUE};
+
+    memcpy(take.key.bytes, at->key, TALLY_KEY_BYTES);
+    memcpy(&take.value, at->key + TALLY_KEY_BYTES, sizeof take.value);
+    if (answer->fate == WISH_FULL && at->kind != WISH_STEP)
+        tally_refuse(state->tally, &take, now_us, answer->wait_us, answer->taken);
+    for (uint32_t i = 0; i < wish->count && answer->fate == WISH_GIVEN; i++)
+        if (wish->takes[i].kind == WISH_STEP)
+            at = &wish->takes[i]; /* the last one, of which it is told what was used */
+    return at->kind == WISH_STEP ? plan_uses_learn(state->plans, at->key, tenant, answer->used, answer->count, now_us) : CODE_OK;
+}
+
+void gate_state_tell(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out)
+{
+    tally_tell(state->tally, part, now_us, out);
+    plan_uses_tell(state->plans, part, now_us, out);
 }
 
 /* ---- notes ---- */

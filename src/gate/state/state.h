@@ -17,6 +17,7 @@
 #include "state/definition_set.h"
 #include "state/plan_uses.h"
 #include "state/tally.h"
+#include "state/wish.h"
 #include "judgement/judgement.h"
 
 #define GATE_STATE_BYTES ((size_t)64 << 20) /* of limits and sequences, and as much of plans */
@@ -62,6 +63,8 @@ struct gate_token {
     struct tally_take *takes; /* few permits have limits */
     uint32_t count;
     uint32_t step; /* 0: none */
+    uint32_t times;  /* how often that may be used */
+    int64_t ends_us; /* when its plan ends */
     bool is_ordered; /* the plan's steps have an order */
     unsigned char plan[DIGEST_BYTES];
 };
@@ -74,6 +77,14 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
 void gate_token_give_back(struct gate_token *token); /* it does not */
+
+/* Adds what of it counts over a fleet. CODE_LIMIT, CODE_NOMEM: not all of it. */
+enum code gate_token_wish(const struct gate_token *token, struct wish **wish) MUST_USE;
+/* Takes in why a wish was not given, so that who judges anew goes by it: which limit has no room, what was used of a plan. Of a
+ * wish that was given, too, what was used. Takes: tenant: who is charged for what is known of a plan. */
+enum code gate_state_hear(struct gate_state *state, const struct wish *wish, struct span tenant, int64_t now_us) MUST_USE;
+/* Appends what this node has used of what counts over a fleet, of one of TALLY_PARTS parts, each a struct wish_told. */
+void gate_state_tell(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out);
 
 /* Counts a call that the limits' rule permitted and whose token nobody holds any more, whether or not there is room. */
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);

@@ -209,6 +209,13 @@ static bool has_cell(const struct tally_entry *entry, const struct tally_take *t
     return take->of_values ? tally__find_value(entry, &take->value) != NULL : joins(entry, take->per_us, now_us);
 }
 
+static bool is_refused(const struct tally_entry *entry, const struct tally_take *take, int64_t now_us)
+{
+    return entry != NULL && now_us < entry->refused_until_us && !take->beyond &&
+           (take->of_values ? memcmp(&entry->refused_value, &take->value, sizeof take->value) == 0
+                            : take->amount >= entry->refused_amount);
+}
+
 static enum policy_known has_room(struct tally *tally, struct map_shard *shard, const struct tally_take *take, int64_t now_us,
                                   struct policy_room *room)
 {
@@ -227,6 +234,11 @@ static enum policy_known has_room(struct tally *tally, struct map_shard *shard, 
     room->taken = beside + room->has_value;
     if (!take->beyond && !fits(beside, take)) {
         room->wait_us = wait_for(entry != NULL ? entry : &nobody, take, now_us);
+        return POLICY_NO;
+    }
+    if (is_refused(entry, take, now_us) && !room->has_value) {
+        room->taken = entry->refused_taken > room->taken ? entry->refused_taken : room->taken;
+        room->wait_us = entry->refused_until_us - now_us;
         return POLICY_NO;
     }
     if (entry == NULL)
@@ -272,6 +284,7 @@ static enum code take_one(struct tally *tally, struct map_shard *shard, struct t
         entry->of_values = take->of_values;
     if (entry == NULL)
         return CODE_NOMEM;
+    entry->of_fleet = take->of_fleet;
     now_us = time_for(entry, now_us);
     take->taken_us = now_us;
     forget_old(entry, take->per_us, now_us);

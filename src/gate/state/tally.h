@@ -49,6 +49,7 @@ struct tally_take {
     bool is_any;       /* a value that is asked for: it may be one of those that have places */
     bool beyond;       /* it is taken even where there is no room under `most`; a value then takes no place */
     bool is_past;      /* beyond, too, and a value takes a place: it is what a record says */
+    bool of_fleet;     /* all nodes of a fleet count together: what is here is this node's part */
 };
 
 /* Whether it could be taken. room->wait_us: where not, after how long (at least 1). */
@@ -58,6 +59,14 @@ enum policy_known tally_has_room(struct tally *tally, const struct tally_take *t
 #define TALLY_TAKES_MAX POLICY_LIMITS_MAX
 enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us) MUST_USE;
 void tally_give_back(struct tally *tally, const struct tally_take *take);
+
+/* Elsewhere there is no room for it (as much of it, or this value) for so long. One such word is kept of a key.
+ * Takes: taken: what the window holds there. */
+void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t wait_us, uint64_t taken);
+
+/* Appends all amounts and values of one of TALLY_PARTS parts that count `of_fleet`, each a struct wish_told. */
+#define TALLY_PARTS 64
+void tally_tell(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out);
 
 /* It happened now, and is remembered for so long at least. */
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);

@@ -17,6 +17,7 @@ static void keep_entry(struct buf *out, const struct tally_entry *entry)
     (void)buf_add(out, entry->key, sizeof entry->key);
     keep_number(out, entry->base.whose.tenant);
     keep_number(out, entry->base.whose.principal);
+    keep_number(out, entry->of_fleet);
     keep_number(out, (uint64_t)entry->latest_us);
     keep_number(out, (uint64_t)entry->base.lapses_us);
     keep_number(out, entry->count);
@@ -116,11 +117,13 @@ static enum code read_entry(struct tally *tally, struct keep_reader *reader, boo
     struct map_shard *shard;
     enum code code = CODE_OK;
     int64_t latest_us, lapses_us;
+    bool of_fleet;
     uint64_t count;
 
     keep_read(reader, key.bytes, sizeof key.bytes);
     key.share.tenant = keep_read_number(reader);
     key.share.principal = keep_read_number(reader);
+    of_fleet = keep_read_number(reader) != 0;
     latest_us = (int64_t)keep_read_number(reader);
     lapses_us = (int64_t)keep_read_number(reader);
     count = keep_read_number(reader);
@@ -137,6 +140,7 @@ static enum code read_entry(struct tally *tally, struct keep_reader *reader, boo
         entry->latest_us = not_behind(latest_us, now_us);
         entry->base.lapses_us = lapses_us;
         entry->of_values = of_values;
+        entry->of_fleet = of_fleet;
     } else {
         code = CODE_NOMEM;
     }

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "state/tally.h"
 
-#define TALLY_SHARDS 64
+#define TALLY_SHARDS TALLY_PARTS
 #define TALLY_BUCKETS 1024
 #define TALLY_BLOCK_BYTES 16  /* what the heap adds to a block, about */
 #define TALLY_FIRST_ROOM 4    /* marks */
@@ -41,7 +41,11 @@ struct tally_entry {
         char *cells;
     };
     uint32_t first, count, room;
-    bool of_values;
+    bool of_values, of_fleet;
+    int64_t refused_until_us; /* until then there is no room elsewhere, */
+    uint64_t refused_amount;  /* for so much, */
+    struct policy_value refused_value; /* or for this value, */
+    uint64_t refused_taken;   /* where the window holds so much */
 };
 
 /* Until when a note may be missing: one of a tenant, or anybody's. Under the shard's lock. */

@@ -163,21 +163,29 @@ static void compile_over(struct compiler *c, const struct yaml_node *over, struc
     limit->asks = over != NULL && compiler_word(c, over, words) == 1;
 }
 
+static void compile_scope(struct compiler *c, const struct yaml_node *scope, struct policy_limit *limit)
+{
+    static const char *const words[] = {"fleet", "node", NULL};
+
+    limit->is_node = scope != NULL && compiler_word(c, scope, words) == 1;
+}
+
 /* Whether both limits count the same: then only the smaller one ever matters. */
 static bool is_same_count(const struct policy_limit *a, const struct policy_limit *b)
 {
-    return a->kind == b->kind && span_equals(a->path_text, b->path_text) && a->per_us == b->per_us && a->by == b->by;
+    return a->kind == b->kind && span_equals(a->path_text, b->path_text) && a->per_us == b->per_us && a->by == b->by &&
+           a->is_node == b->is_node;
 }
 
 static struct policy_limit *compile_one_limit(struct compiler *c, const struct yaml_node *node)
 {
-    static const char *const known[] = {"calls", "sum", "at_most", "distinct", "per", "by", "over", "", "approvals",
-                                        "approvers", NULL};
+    static const char *const known[] = {"calls", "sum", "at_most", "distinct", "per", "by", "over", "scope", "",
+                                        "approvals", "approvers", NULL};
     struct policy_limit *limit = compiler_alloc(c, 1, sizeof *limit);
 
     if (limit == NULL || !compiler_is_map_of(c, node, known, "a limit"))
         return limit;
-    for (const char *const *word = known + 8; *word != NULL; word++)
+    for (const char *const *word = known + 9; *word != NULL; word++)
         if (yaml_member(node, *word) != NULL)
             FAULT_KEY(c, yaml_member(node, *word), "`%s` stands in the rule, beside `limit`, since whatever limits a call is "
                       "over it is held once; move it there", *word);
@@ -185,6 +193,7 @@ static struct policy_limit *compile_one_limit(struct compiler *c, const struct y
     compile_per(c, node, limit);
     compile_limit_by(c, yaml_member(node, "by"), limit);
     compile_over(c, yaml_member(node, "over"), limit);
+    compile_scope(c, yaml_member(node, "scope"), limit);
     limit->rule = c->rule_id;
     return limit;
 }

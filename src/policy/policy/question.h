@@ -47,6 +47,7 @@ struct policy_limit {
     int64_t per_us;
     uint32_t by;      /* bits: 1 << enum policy_by */
     bool asks;        /* over the limit a person is asked */
+    bool is_node;     /* in a fleet: each node counts by itself */
 };
 
 /* A value as LIMIT_DISTINCT counts it (policy_value_of). */

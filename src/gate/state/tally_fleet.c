@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tally has to do with a fleet's: where that has no room, and what of it this node has used. */
+#include "state/tally_priv.h"
+#include "state/wish.h"
+
+#include <string.h>
+
+/* An entry that went meanwhile is not made again: whoever asks next asks the fleet. */
+void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t wait_us, uint64_t taken)
+{
+    struct map_shard *shard = map_shard(tally->map, map_hash(tally->map, take->key.bytes));
+    struct tally_entry *entry;
+
+    map_lock(shard);
+    entry = tally__find(tally, &take->key);
+    if (entry != NULL) {
+        now_us = now_us > entry->latest_us ? now_us : entry->latest_us;
+        entry->refused_until_us = now_us + wait_us;
+        entry->refused_amount = take->amount;
+        entry->refused_value = take->value;
+        entry->refused_taken = taken;
+    }
+    map_unlock(shard);
+}
+
+static void tell_cell(const struct tally_entry *entry, uint32_t at, int64_t now_us, struct buf *out)
+{
+    int64_t time_us = entry->of_values ? entry->values[at].time_us : tally__mark(entry, at)->time_us;
+    struct wish_told told = {.age_us = now_us > time_us ? now_us - time_us : 0,
+                             .take = {.kind = entry->of_values ? WISH_VALUE : WISH_AMOUNT, .amount = 1,
+                                      .per_us = entry->base.lapses_us - entry->latest_us}};
+
+    memcpy(told.take.key, entry->key, TALLY_KEY_BYTES);
+    if (entry->of_values)
+        memcpy(told.take.key + TALLY_KEY_BYTES, &entry->values[at].value, sizeof entry->values[at].value);
+    else
+        told.take.amount = tally__mark(entry, at)->amount;
+    if (told.age_us < told.take.per_us && told.take.amount > 0)
+        (void)buf_add(out, &told, sizeof told);
+}
+
+void tally_tell(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out)
+{
+    struct map_shard *shard = &tally->map->shards[part];
+
+    map_lock(shard);
+    for (const struct list *at = shard->by_turn.next; at != &shard->by_turn; at = at->next) {
+        const struct tally_entry *entry = (const struct tally_entry *)LIST_ENTRY(at, struct map_entry, by_turn);
+
+        for (uint32_t i = 0; entry->of_fleet && i < entry->count; i++)
+            tell_cell(entry, i, now_us, out);
+    }
+    map_unlock(shard);
+}
