@@ -110,7 +110,8 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 
 void courier_close(struct courier *courier)
 {
-    if (!uses_stop(&courier->uses) || !shipper_stop(&courier->shipper)) /* it waits for the database, and loses nothing by the end */
+    /* who waits for the database loses nothing by the end */
+    if (!uses_stop(&courier->uses) || !shipper_stop(&courier->shipper))
         _exit(0);
     pg_close(&courier->pg);
     evidence_free(&courier->evidence);
@@ -203,8 +204,8 @@ static enum code take_turn(struct courier *courier, struct why *why)
     return code == CODE_OK ? told : code;
 }
 
-/* The trail goes up on threads of its own, and limits are asked on one. They begin behind the first turn, when the process is confined, and once it is known
- * that nobody else is this node: rows of two would be a fork. */
+/* The trail goes up on threads of its own, and limits are asked on one. They begin behind the first turn, when the process is
+ * confined, and once it is known that nobody else is this node: rows of two would be a fork. */
 static enum code begin_shipping(struct courier *courier, struct why *why)
 {
     const struct conf *conf = courier->conf;

@@ -21,11 +21,11 @@
 #include "courier/evidence.h"
 #include "courier/seat.h"
 #include "courier/shipper.h"
-#include "courier/uses.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
 #include "fleet/member.h"
 #include "pg/pg.h"
+#include "uses/uses.h"
 
 #include <time.h>
 

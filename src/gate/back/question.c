@@ -93,6 +93,7 @@ void question__end(struct pair *pair)
 {
     struct incoming *incoming = pair->exchange.incoming;
 
+    wishes_drop(gate_wishes(pair->lane->gate), &incoming->question->wish);
     gate_let_go(&incoming->question->call);
     mem_free(incoming->question);
     incoming->question = NULL;
@@ -168,7 +169,27 @@ static bool await_fate(struct pair *pair)
     return false;
 }
 
+static void refuse(struct pair *pair, enum reason reason)
+{
+    struct server_question *question = pair->exchange.incoming->question;
+
+    question__close(pair); /* while the call is still permitted */
+    gate_let_go(&question->call);
+    question->call.refused = reason;
+    gate_judge(pair->lane->gate, &question->call);
+}
+
 /* A permitted notification gets no row. */
+static bool pass(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.incoming->question;
+
+    if (!is_permitted(question) || question->ask != NULL || pair->exchange.incoming->reply.kind != MCP_NOTIFICATION)
+        return true;
+    gate_pass(&question->call);
+    return resolve(pair, REASON_UNSET, 0);
+}
+
 static bool judge(struct pair *pair)
 {
     const struct incoming *incoming = pair->exchange.incoming;
@@ -185,18 +206,35 @@ static bool judge(struct pair *pair)
         question->call.refused = REASON_QUESTION_LIMIT;
         gate_judge(gate, &question->call);
     }
+    if (is_permitted(question) && gate_wish(gate, &question->call, &question->wish) != CODE_OK)
+        refuse(pair, REASON_MEMORY);
+    question__go(question, is_permitted(question) && question->wish != NULL ? STEP_USE : STEP_RECORD);
+    return question->step == STEP_USE || pass(pair);
+}
+
+/* What the fleet does not give is denied. No other rule is asked, since nobody holds or repeats a server's message. */
+static bool use(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.incoming->question;
+    enum wish_fate fate = lane_wish_fate(pair, question->wish);
+
+    if (fate == WISH_WAITING)
+        return false;
+    pair_stop_waiting(pair);
+    wishes_drop(gate_wishes(pair->lane->gate), &question->wish);
+    if (fate != WISH_GIVEN)
+        refuse(pair, fate == WISH_FULL ? REASON_RATE_LIMITED : REASON_FLEET_AWAY);
     question__go(question, STEP_RECORD);
-    if (!is_permitted(question) || question->ask != NULL || incoming->reply.kind != MCP_NOTIFICATION)
-        return true;
-    gate_pass(&question->call);
-    return resolve(pair, REASON_UNSET, 0);
+    return pass(pair);
 }
 
 bool question__step(struct pair *pair)
 {
     enum step step = pair->exchange.incoming->question->step;
 
-    return step == STEP_JUDGE ? judge(pair) : step == STEP_RECORD ? record(pair) : await_fate(pair);
+    return step == STEP_JUDGE    ? judge(pair)
+           : step == STEP_USE    ? use(pair)
+           : step == STEP_RECORD ? record(pair) : await_fate(pair);
 }
 
 /* The call of a question has some 4 KB, and few connections ever have one, so it is made only while it is needed. */

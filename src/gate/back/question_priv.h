@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server asks or says in a message to the agent: a call of its own within the agent's, which goes through the
- * steps JUDGE, RECORD and AWAIT; and the table of questions that wait for the agent's answer.
+ * steps JUDGE, USE, RECORD and AWAIT; and the table of questions that wait for the agent's answer.
  *
  * Threads: its pair's worker.
  * Owns: what its verdict took; its place in the table of open questions, while it is permitted.
@@ -17,6 +17,7 @@
 struct server_question {
     enum step step;
     const struct json_node *ask; /* the member of reply.asks that is judged; NULL: the message itself */
+    struct wish *wish; /* what it wants to use that counts over a fleet; NULL: nothing */
     struct call call;
 };
 

@@ -90,8 +90,8 @@ struct wishes *gate_wishes_of(struct gate_shared *shared);
 enum code gate_wish(const struct gate *gate, const struct call *call, struct wish **wish) MUST_USE;
 /* Goes by what the fleet said of the wish, which had this call's among it. */
 enum code gate_hear(const struct gate *gate, const struct call *call, const struct wish *wish) MUST_USE;
-/* As gate_state_tell; of the parts there are TALLY_PARTS. */
-void gate_tell(struct gate_shared *shared, uint32_t part, struct buf *out);
+/* As gate_state_write_uses; of the parts there are TALLY_PARTS. */
+void gate_write_uses(struct gate_shared *shared, uint32_t part, struct buf *out);
 bool gate_is_starting(const struct gate_shared *shared); /* it does not know yet what was called before */
 
 /* Records the decision. Takes: status: what the agent will get when it is a denial; gate: any that shares snapshots with

@@ -42,7 +42,7 @@ enum code gate_hear(const struct gate *gate, const struct call *call, const stru
                            clock_monotonic_us() + gate->shared->clock_us);
 }
 
-void gate_tell(struct gate_shared *shared, uint32_t part, struct buf *out)
+void gate_write_uses(struct gate_shared *shared, uint32_t part, struct buf *out)
 {
-    gate_state_tell(shared->state, part, clock_monotonic_us() + shared->clock_us, out);
+    gate_state_write_uses(shared->state, part, clock_monotonic_us() + shared->clock_us, out);
 }

@@ -67,12 +67,12 @@ static bool send_told(struct asker *asker, bool ends)
     return is_sent;
 }
 
-static bool tell_part(struct asker *asker, uint32_t part, struct buf *known)
+static bool send_part(struct asker *asker, uint32_t part, struct buf *known)
 {
     bool goes_on = true;
 
     buf_clear(known);
-    gate_tell(asker->shared, part, known);
+    gate_write_uses(asker->shared, part, known);
     goes_on = buf_code(known) == CODE_OK;
     for (size_t at = 0; goes_on && at < buf_len(known); at += sizeof(struct wish_told)) {
         memcpy(&asker->told.uses[asker->told.count++], buf_peek(known).at + at, sizeof(struct wish_told));
@@ -83,7 +83,7 @@ static bool tell_part(struct asker *asker, uint32_t part, struct buf *known)
 }
 
 /* A gate that does not know yet what was called before is asked again. */
-static void tell(struct asker *asker)
+static void send_uses(struct asker *asker)
 {
     struct buf known;
     bool goes_on = !gate_is_starting(asker->shared);
@@ -92,7 +92,7 @@ static void tell(struct asker *asker)
     asker->told.begins = true;
     asker->told.count = 0;
     for (uint32_t part = 0; goes_on && part < TALLY_PARTS; part++)
-        goes_on = tell_part(asker, part, &known);
+        goes_on = send_part(asker, part, &known);
     if (goes_on && send_told(asker, true))
         log_info("fleet", "the centre lacked what this node has used of limits: it was told");
     buf_fini(&known);
@@ -137,10 +137,10 @@ static void readable(void *context, unsigned ready)
     if (ready & LOOP_WRITE)
         send_wishes(asker);
     while (!asker->is_over && (got = recv(asker->fd, &said, sizeof said, MSG_DONTWAIT)) > 0) {
-        if (got == (ssize_t)sizeof said.answer && said.kind == FLEET_ANSWER && said.answer.answer.count <= PLAN_STEPS_MAX)
+        if (got == (ssize_t)sizeof said.answer && said.kind == FLEET_ANSWER && said.answer.answer.count <= WISH_STEPS_MAX)
             wishes_answer(asker->wishes, &said.answer.answer);
         else if (got == (ssize_t)sizeof said.message && said.kind == FLEET_TELL)
-            tell(asker);
+            send_uses(asker);
         else
             hear_other(&said, got);
     }

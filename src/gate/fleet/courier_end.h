@@ -9,7 +9,7 @@
 #ifndef FLEET_COURIER_END_H
 #define FLEET_COURIER_END_H
 
-#include "state/wish.h"
+#include "wish/wish.h"
 
 #define FLEET_FD 3 /* the courier's end */
 #define FLEET_WORD "courier" /* the first word of its command line */

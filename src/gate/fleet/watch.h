@@ -34,8 +34,8 @@ void fleet_watch_init(struct fleet_watch *watch, const struct conf *conf);
 enum code fleet_watch_start(struct fleet_watch *watch, const struct conf *conf, struct why *why) MUST_USE;
 /* Whether a courier would get on with what the configuration names; changes nothing, and asks no centre. */
 enum code fleet_watch_check(const struct conf *conf, struct why *why) MUST_USE;
-/* Prepares that wishes of the workers reach the centre; once the process is confined, they do, until fleet_watch_hush, when there
- * are no workers any more. */
+/* Prepares that wishes of the workers reach the centre; once the process is confined, they do, until fleet_watch_hush, when
+ * there are no workers any more. */
 enum code fleet_watch_ask(struct fleet_watch *watch, struct gate_shared *shared, struct why *why) MUST_USE;
 enum code fleet_watch_run(const struct fleet_watch *watch, struct why *why) MUST_USE;
 void fleet_watch_hush(struct fleet_watch *watch);

@@ -48,17 +48,13 @@ void lane_wait_for_lookup(struct pair *pair, uint64_t ticket)
 enum wish_fate lane_wish_fate(struct pair *pair, struct wish *wish)
 {
     struct wishes *wishes = gate_wishes(pair->lane->gate);
-    enum wish_fate fate;
 
-    if (!wish_is_put(wish)) {
-        pair->waiting_wish = wish;
-        list_append(&pair->lane->wishing, &pair->waits);
-        pair_deadline(pair, WISH_WAIT_US);
-        wishes_put(wishes, wish, pair->lane->has_inbox ? &pair->lane->inbox : NULL);
-        return WISH_WAITING;
-    }
-    fate = wishes_fate(wishes, wish);
-    return fate == WISH_WAITING && pair->timed_out ? WISH_AWAY : fate;
+    if (wish_is_put(wish))
+        return wishes_fate(wishes, wish);
+    pair->waiting_wish = wish;
+    list_append(&pair->lane->wishing, &pair->waits);
+    wishes_put(wishes, wish, pair->lane->has_inbox ? &pair->lane->inbox : NULL);
+    return WISH_WAITING;
 }
 
 static void stir_wishing(struct lane *lane)
@@ -219,6 +215,7 @@ static void beat(void *context)
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
     judge_woken(&lane->judge);
+    stir_wishing(lane);
     spare_sweep(lane);
     lane->asks_certificates = asks;
     lane->had_providers = lane->conf->provider_count > 0;

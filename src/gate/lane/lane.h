@@ -146,10 +146,9 @@ void lane_wait_for_room(struct pair *pair);
 /* Puts the pair in the lane's list until the ticket of `lookups` is settled. It is stirred then, or after LOOKUP_WAIT_US, when
  * it has timed out. */
 void lane_wait_for_lookup(struct pair *pair, uint64_t ticket);
-/* Puts the wish, where it is not put yet, and the pair in the lane's list until the fleet has said something of it, at most
- * WISH_WAIT_US. Returns: WAITING: it has not, and the pair has not timed out. */
+/* Puts the wish, where it is not put yet, and the pair in the lane's list until the fleet has said something of it, or
+ * WISH_WAIT_US are over, which is seen within half a second. */
 enum wish_fate lane_wish_fate(struct pair *pair, struct wish *wish);
-#define WISH_WAIT_US INT64_C(1000000)
 #define LOOKUP_WAIT_US INT64_C(15000000)
 
 #endif

@@ -139,7 +139,7 @@ static void decide(struct pair *pair, struct gate *gate)
         batch__agree(exchange);
     else
         discovery_look_for_scope(exchange, gate);
-    if (gate_wishes(gate) != NULL && own->refused == REASON_UNSET && !own->is_join)
+    if (gate_wishes(gate) != NULL && own->refused == REASON_UNSET && !own->is_join && !own->waits)
         wish_for_all(exchange, gate, code);
 }
 
@@ -224,13 +224,15 @@ bool exchange__use(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     enum wish_fate fate = lane_wish_fate(pair, exchange->wish);
 
-    if (fate == WISH_WAITING)
+    if (fate == WISH_WAITING && pair->deadline_us == 0 && !pair->timed_out)
+        pair_deadline(pair, WISH_WAIT_US);
+    if (fate == WISH_WAITING && !pair->timed_out)
         return false;
     pair_stop_waiting(pair);
     if (fate == WISH_GIVEN && gate_hear(pair->lane->gate, exchange->call, exchange->wish) == CODE_OK)
         pair_go(pair, STEP_RECORD);
     else
-        go_without(pair, fate == WISH_FULL ? REASON_UNSET : fate == WISH_AWAY ? REASON_FLEET_AWAY : REASON_STATE_SHARE);
+        go_without(pair, fate == WISH_FULL ? REASON_UNSET : fate == WISH_GIVEN ? REASON_STATE_SHARE : REASON_FLEET_AWAY);
     wishes_drop(gate_wishes(pair->lane->gate), &exchange->wish);
     return true;
 }

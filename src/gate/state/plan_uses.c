@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "state/keep_priv.h"
-#include "state/wish.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -32,8 +31,8 @@ struct plan_uses {
 
 enum code plan_uses_new(size_t cap_bytes, const struct hash_key *key, struct plan_uses **out)
 {
-    const struct map_conf conf = {.cap = cap_bytes, .shards = PLAN_USES_PARTS, .buckets = 256, .key_at = offsetof(struct entry, digest),
-                                  .key_bytes = DIGEST_BYTES};
+    const struct map_conf conf = {.cap = cap_bytes, .shards = PLAN_USES_PARTS, .buckets = 256,
+                                  .key_at = offsetof(struct entry, digest), .key_bytes = DIGEST_BYTES};
     struct plan_uses *uses = mem_zalloc(sizeof *uses);
     enum code code = uses != NULL ? map_new(&conf, &uses->map) : CODE_NOMEM;
 
@@ -235,7 +234,7 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
 }
 
 enum code plan_uses_learn(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], struct span tenant,
-                          const struct plan_used *used, uint32_t count, int64_t now_us)
+                          const struct wish_used *used, uint32_t count, int64_t now_us)
 {
     struct map_shard *shard = lock_shard(uses, digest);
     struct share whose = share_under(&uses->key, tenant, SPAN_NONE);
@@ -257,7 +256,7 @@ enum code plan_uses_learn(struct plan_uses *uses, const unsigned char digest[DIG
     return entry != NULL || count == 0 ? CODE_OK : CODE_NOMEM;
 }
 
-void plan_uses_tell(struct plan_uses *uses, uint32_t part, int64_t now_us, struct buf *out)
+void plan_uses_write(struct plan_uses *uses, uint32_t part, int64_t now_us, struct buf *out)
 {
     struct map_shard *shard = &uses->map->shards[part];
 

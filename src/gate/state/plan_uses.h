@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/reason.h"
 #include "state/plan.h"
+#include "wish/wish.h"
 
 struct plan_uses;
 
@@ -37,15 +38,12 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
                           int64_t used_us, int64_t now_us) MUST_USE;
 
 /* Learns what is known elsewhere of a plan's steps: each was used so often at least. CODE_NOMEM: it is not known here then. */
-struct plan_used {
-    uint16_t step, times;
-};
 enum code plan_uses_learn(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], struct span tenant,
-                          const struct plan_used *used, uint32_t count, int64_t now_us) MUST_USE;
+                          const struct wish_used *used, uint32_t count, int64_t now_us) MUST_USE;
 
 /* Appends what is known of plans that have not ended, of one of PLAN_USES_PARTS parts, each step a struct wish_told. */
 #define PLAN_USES_PARTS 64
-void plan_uses_tell(struct plan_uses *uses, uint32_t part, int64_t now_us, struct buf *out);
+void plan_uses_write(struct plan_uses *uses, uint32_t part, int64_t now_us, struct buf *out);
 
 /* Says that nobody knows what was used up to then: no plan can be used that was valid by that time. */
 void plan_uses_lose(struct plan_uses *uses, int64_t used_us);

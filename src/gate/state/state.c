@@ -428,13 +428,15 @@ enum code gate_state_hear(struct gate_state *state, const struct wish *wish, str
     for (uint32_t i = 0; i < wish->count && answer->fate == WISH_GIVEN; i++)
         if (wish->takes[i].kind == WISH_STEP)
             at = &wish->takes[i]; /* the last one, of which it is told what was used */
-    return at->kind == WISH_STEP ? plan_uses_learn(state->plans, at->key, tenant, answer->used, answer->count, now_us) : CODE_OK;
+    if (at->kind != WISH_STEP)
+        return CODE_OK;
+    return plan_uses_learn(state->plans, at->key, tenant, answer->used, answer->count, now_us);
 }
 
-void gate_state_tell(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out)
+void gate_state_write_uses(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out)
 {
-    tally_tell(state->tally, part, now_us, out);
-    plan_uses_tell(state->plans, part, now_us, out);
+    tally_write_uses(state->tally, part, now_us, out);
+    plan_uses_write(state->plans, part, now_us, out);
 }
 
 /* ---- notes ---- */

@@ -17,7 +17,7 @@
 #include "state/definition_set.h"
 #include "state/plan_uses.h"
 #include "state/tally.h"
-#include "state/wish.h"
+#include "wish/wish.h"
 #include "judgement/judgement.h"
 
 #define GATE_STATE_BYTES ((size_t)64 << 20) /* of limits and sequences, and as much of plans */
@@ -84,7 +84,7 @@ enum code gate_token_wish(const struct gate_token *token, struct wish **wish) MU
  * wish that was given, too, what was used. Takes: tenant: who is charged for what is known of a plan. */
 enum code gate_state_hear(struct gate_state *state, const struct wish *wish, struct span tenant, int64_t now_us) MUST_USE;
 /* Appends what this node has used of what counts over a fleet, of one of TALLY_PARTS parts, each a struct wish_told. */
-void gate_state_tell(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out);
+void gate_state_write_uses(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out);
 
 /* Counts a call that the limits' rule permitted and whose token nobody holds any more, whether or not there is room. */
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);

@@ -66,7 +66,7 @@ void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t no
 
 /* Appends all amounts and values of one of TALLY_PARTS parts that count `of_fleet`, each a struct wish_told. */
 #define TALLY_PARTS 64
-void tally_tell(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out);
+void tally_write_uses(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out);
 
 /* It happened now, and is remembered for so long at least. */
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a tally has to do with a fleet's: where that has no room, and what of it this node has used. */
 #include "state/tally_priv.h"
-#include "state/wish.h"
+#include "wish/wish.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t no
     map_unlock(shard);
 }
 
-static void tell_cell(const struct tally_entry *entry, uint32_t at, int64_t now_us, struct buf *out)
+static void write_cell(const struct tally_entry *entry, uint32_t at, int64_t now_us, struct buf *out)
 {
     int64_t time_us = entry->of_values ? entry->values[at].time_us : tally__mark(entry, at)->time_us;
     struct wish_told told = {.age_us = now_us > time_us ? now_us - time_us : 0,
@@ -39,7 +39,7 @@ static void tell_cell(const struct tally_entry *entry, uint32_t at, int64_t now_
         (void)buf_add(out, &told, sizeof told);
 }
 
-void tally_tell(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out)
+void tally_write_uses(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out)
 {
     struct map_shard *shard = &tally->map->shards[part];
 
@@ -48,7 +48,7 @@ void tally_tell(struct tally *tally, uint32_t part, int64_t now_us, struct buf *
         const struct tally_entry *entry = (const struct tally_entry *)LIST_ENTRY(at, struct map_entry, by_turn);
 
         for (uint32_t i = 0; entry->of_fleet && i < entry->count; i++)
-            tell_cell(entry, i, now_us, out);
+            write_cell(entry, i, now_us, out);
     }
     map_unlock(shard);
 }

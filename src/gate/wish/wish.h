@@ -10,12 +10,12 @@
  * Owns: what is put.
  * Lifetime: wishes_new to wishes_free, behind all threads that use it.
  * Errors: CODE_NOMEM; CODE_LIMIT: one takes more than WISH_TAKES_MAX. */
-#ifndef STATE_WISH_H
-#define STATE_WISH_H
+#ifndef WISH_WISH_H
+#define WISH_WISH_H
 
 #include "base/list.h"
+#include "crypto/digest.h"
 #include "os/inbox.h"
-#include "state/plan_uses.h"
 
 #define WISH_TAKES_MAX 64 /* of all calls of one body */
 
@@ -37,6 +37,11 @@ enum wish_fate {
     WISH_AWAY  /* nothing is given at the moment */
 };
 
+#define WISH_STEPS_MAX 256 /* of a plan */
+struct wish_used { /* a step, from 1, and how often it was used */
+    uint16_t step, times;
+};
+
 struct wish_answer {
     uint64_t ticket;
     enum wish_fate fate;
@@ -44,12 +49,13 @@ struct wish_answer {
     int64_t wait_us;    /* FULL: for so long */
     uint64_t taken;     /* FULL: what the limit's window holds */
     uint32_t count;     /* of `used`: of the plan of the wish's last step that was asked */
-    struct plan_used used[PLAN_STEPS_MAX];
+    struct wish_used used[WISH_STEPS_MAX];
 };
 
 struct wish {
     struct list link;
     struct inbox *inbox; /* whom to wake; NULL: nobody */
+    int64_t put_us;
     uint32_t count;
     size_t room;
     struct wish_take *takes;
@@ -72,6 +78,7 @@ void wishes_free(struct wishes **wishes);
 enum code wish_add(struct wish **wish, const struct wish_take *take) MUST_USE;
 void wishes_put(struct wishes *wishes, struct wish *wish, struct inbox *inbox);
 bool wish_is_put(const struct wish *wish);
+#define WISH_WAIT_US INT64_C(1000000) /* what is not answered by then is AWAY */
 enum wish_fate wishes_fate(struct wishes *wishes, const struct wish *wish);
 void wishes_drop(struct wishes *wishes, struct wish **wish); /* takes it back, if it was put, and frees it; *wish may be NULL */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state/wish.h"
+#include "wish/wish.h"
 
 #include "base/lock.h"
 #include "base/mem.h"
+#include "os/clock.h"
 
 #include <string.h>
 
@@ -69,6 +70,7 @@ void wishes_put(struct wishes *wishes, struct wish *wish, struct inbox *inbox)
 {
     lock_take(&wishes->lock);
     wish->inbox = inbox;
+    wish->put_us = clock_monotonic_us();
     wish->answer.ticket = ++wishes->ticket;
     list_append(&wishes->put, &wish->link);
     if (wishes->unsent == &wishes->put)
@@ -85,7 +87,7 @@ enum wish_fate wishes_fate(struct wishes *wishes, const struct wish *wish)
     lock_take(&wishes->lock);
     fate = wish->answer.fate;
     lock_give(&wishes->lock);
-    return fate;
+    return fate == WISH_WAITING && clock_monotonic_us() - wish->put_us > WISH_WAIT_US ? WISH_AWAY : fate;
 }
 
 void wishes_drop(struct wishes *wishes, struct wish **wish)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits and steps of plans that count over the fleet: a thread with a connection of its own reads what the gate wishes, asks the
- * centre for all that waits at once, in one transaction, and says what came of it.
+/* Limits and steps of plans that count over the fleet: a thread with a connection of its own reads what the gate wishes, asks
+ * the centre for all that waits at once, in one transaction, and says what came of it.
  *
- * A commit that was not answered is asked for again, by the same number, which is the same use; what has waited for long is not,
- * since nobody waits for it any more. Keys and values go there as digests under a secret of the fleet's.
+ * A commit that was not answered is asked for again, by the same number, which is the same use; what has waited for long is
+ * not, since nobody waits for it any more. Keys and values go there as digests under a secret of the fleet's.
  *
  * Threads: uses_start and uses_stop from the courier's; the rest is its own. It alone reads the socket to the gate.
  * Owns: its connection and its thread.
  * Lifetime: uses_start, once this process is known to be the one of its node, to uses_stop.
  * Errors: the centre away: what is wished is answered so at once, and it is tried again. */
-#ifndef COURIER_USES_H
-#define COURIER_USES_H
+#ifndef USES_USES_H
+#define USES_USES_H
 
 #include "fleet/courier_end.h"
 #include "pg/pg.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/uses.h"
+#include "uses/uses.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -70,14 +70,14 @@ static void answer(const struct uses *uses, uint64_t ticket, enum wish_fate fate
 /* STEP:TIMES, with commas between them. */
 static void read_used(struct span text, struct wish_answer *answer)
 {
-    while (text.len > 0 && answer->count < PLAN_STEPS_MAX) {
+    while (text.len > 0 && answer->count < WISH_STEPS_MAX) {
         struct span one = span_cut(text, ',', &text), times_text, step = span_cut(one, ':', &times_text);
         uint64_t number, times;
 
-        if (num_u64(step, &number) != CODE_OK || num_u64(times_text, &times) != CODE_OK || number > PLAN_STEPS_MAX)
+        if (num_u64(step, &number) != CODE_OK || num_u64(times_text, &times) != CODE_OK || number > WISH_STEPS_MAX)
             return;
         answer->used[answer->count++] =
-            (struct plan_used){(uint16_t)number, (uint16_t)(times < UINT16_MAX ? times : UINT16_MAX)};
+            (struct wish_used){(uint16_t)number, (uint16_t)(times < UINT16_MAX ? times : UINT16_MAX)};
     }
 }
 
