@@ -996,11 +996,11 @@ GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_say, callgat
 
 -- ---- limits ---------------------------------------------------------------------------------------------------------
 -- What all nodes together have used of limits and of steps of plans. A key is a digest under a secret of the fleet's, so that nobody here
--- reads or guesses what is counted. A window is 64 slots, and a use counts until its whole slot has left the window: never more than
--- was said, and at most a 64th less.
+-- reads or guesses what is counted. A window is 64 slots, and a use counts until its whole slot has left the window, and a tenth of a
+-- second more: never more than was said, and at most so much less.
 --
 -- Time is here the fleet's own. It goes on by what the server's clock has gone on, by two seconds at once at most, never back, and
--- never by more than has passed for the node that asks. All of it is in one row, which whoever asks locks: uses are one after the other.
+-- never by more than a tenth of a second beyond what has passed for the node that asks: a clock that jumps gives nobody a use. All of it is in one row, which whoever asks locks: uses are one after the other.
 
 CREATE TABLE callgate.limit_clock (
     one         boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -1061,8 +1061,9 @@ INSERT INTO callgate.limit_clock (time_us, database_us, server, longest_us)
 
 -- The row, locked, as it is now. What a node saw and this server lacks is a break: nobody is given anything then, until each node that
 -- was here in the last ten minutes has told what it used, or the longest window is over.
--- Takes: seen_us: the fleet's time as it was told to the asking node last, 0: never; passed_us: how long ago it asked for that.
-CREATE FUNCTION callgate.limit_look(seen_us bigint, passed_us bigint) RETURNS callgate.limit_clock
+-- Takes: seen_us: the fleet's time as it was told to the asking node last, 0: never; most_us: what it can be by now, by what has passed
+-- there since it heard of one.
+CREATE FUNCTION callgate.limit_look(seen_us bigint, most_us bigint) RETURNS callgate.limit_clock
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c callgate.limit_clock;
@@ -1077,7 +1078,7 @@ BEGIN
         c.broken_us := c.time_us;
         c.database_us := now_us;
     ELSIF seen_us > 0 THEN
-        c.time_us := greatest(c.time_us, least(c.time_us + least(now_us - c.database_us, 2000000), seen_us + passed_us + 100000));
+        c.time_us := greatest(c.time_us, least(c.time_us + least(now_us - c.database_us, 2000000), most_us + 100000));
         c.database_us := now_us;
     END IF;
     INSERT INTO callgate.limit_node AS n VALUES (session_user, c.time_us, c.broken_us IS NULL)
@@ -1099,10 +1100,10 @@ BEGIN
 END $$;
 
 -- Once a second, of each node. Returns: must_tell: the node is to say what it has used.
-CREATE FUNCTION callgate.limit_beat(seen_us bigint, passed_us bigint) RETURNS TABLE (time_us bigint, must_tell boolean)
+CREATE FUNCTION callgate.limit_beat(seen_us bigint, most_us bigint) RETURNS TABLE (time_us bigint, must_tell boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    c callgate.limit_clock := callgate.limit_look(seen_us, passed_us);
+    c callgate.limit_clock := callgate.limit_look(seen_us, most_us);
 BEGIN
     PERFORM callgate.limit_forget(relation, c.time_us) FROM unnest(ARRAY['limit_slot', 'limit_value', 'limit_given']) AS relation;
     PERFORM callgate.limit_forget('limit_step', c.database_us);
@@ -1117,19 +1118,20 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     slot_us bigint := (per_us + 63) / 64;
     now_slot bigint := now_us / slot_us;
+    first_slot bigint := (now_us - 100000) / slot_us - 64;
     total numeric;
 BEGIN
-    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= now_slot - 64;
+    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= first_slot;
     taken := least(total, 4000000000000000000);
     wait_us := 0;
     IF NOT beyond AND total + amount > most THEN
-        SELECT (min(g.slot) + 65) * slot_us - now_us INTO wait_us
+        SELECT (min(g.slot) + 65) * slot_us + 100000 - now_us INTO wait_us
         FROM (SELECT s.slot, sum(sum(s.used)) OVER (ORDER BY s.slot) AS gone FROM callgate.limit_slot AS s
-              WHERE s.key = whose AND s.slot >= now_slot - 64 GROUP BY s.slot) AS g
+              WHERE s.key = whose AND s.slot >= first_slot GROUP BY s.slot) AS g
         WHERE total - g.gone + amount <= most;
         wait_us := greatest(1, coalesce(wait_us, per_us));
     ELSIF amount > 0 THEN
-        INSERT INTO callgate.limit_slot AS s VALUES (whose, now_slot, session_user, amount, (now_slot + 65) * slot_us)
+        INSERT INTO callgate.limit_slot AS s VALUES (whose, now_slot, session_user, amount, (now_slot + 65) * slot_us + 100000)
         ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
     END IF;
 END $$;
@@ -1141,19 +1143,20 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     slot_us bigint := (per_us + 63) / 64;
     now_slot bigint := now_us / slot_us;
+    first_slot bigint := (now_us - 100000) / slot_us - 64;
     others bigint;
 BEGIN
     SELECT count(DISTINCT v.value) FILTER (WHERE v.value <> mine), count(DISTINCT v.value) INTO others, taken
-    FROM callgate.limit_value AS v WHERE v.key = whose AND v.slot >= now_slot - 64;
+    FROM callgate.limit_value AS v WHERE v.key = whose AND v.slot >= first_slot;
     wait_us := 0;
     IF others >= most AND NOT beyond THEN
-        SELECT (o.last + 65) * slot_us - now_us INTO wait_us
+        SELECT (o.last + 65) * slot_us + 100000 - now_us INTO wait_us
         FROM (SELECT max(v.slot) AS last FROM callgate.limit_value AS v
-              WHERE v.key = whose AND v.value <> mine AND v.slot >= now_slot - 64 GROUP BY v.value) AS o
+              WHERE v.key = whose AND v.value <> mine AND v.slot >= first_slot GROUP BY v.value) AS o
         ORDER BY o.last OFFSET others - most LIMIT 1;
         wait_us := greatest(1, coalesce(wait_us, per_us));
     ELSIF others < most THEN
-        INSERT INTO callgate.limit_value AS v VALUES (whose, mine, session_user, now_slot, (now_slot + 65) * slot_us)
+        INSERT INTO callgate.limit_value AS v VALUES (whose, mine, session_user, now_slot, (now_slot + 65) * slot_us + 100000)
         ON CONFLICT (key, value, node) DO UPDATE
         SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));
     END IF;
@@ -1215,7 +1218,7 @@ END $$;
 
 -- All that waits at one node: [{ticket, takes}]. status: 0: given; 1: there is no room; 2: this server may lack uses; 3: the node is
 -- forked. time_us: the fleet's, for limit_look.
-CREATE FUNCTION callgate.limit_use(seen_us bigint, passed_us bigint, asks text)
+CREATE FUNCTION callgate.limit_use(seen_us bigint, most_us bigint, asks text)
 RETURNS TABLE (ticket bigint, status integer, at integer, wait_us bigint, taken bigint, used text, time_us bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1225,7 +1228,7 @@ DECLARE
     closed integer;
 BEGIN
     PERFORM set_config('lock_timeout', '900ms', true);
-    c := callgate.limit_look(seen_us, passed_us);
+    c := callgate.limit_look(seen_us, most_us);
     closed := CASE WHEN callgate.is_forked(session_user) THEN 3 WHEN c.broken_us IS NOT NULL THEN 2 END;
     FOR ask IN SELECT a.ticket AS number, a.takes FROM json_to_recordset(asks::json) AS a (ticket bigint, takes json) LOOP
         ticket := ask.number;
@@ -1274,11 +1277,11 @@ BEGIN
         DELETE FROM callgate.limit_value WHERE node = session_user;
     END IF;
     INSERT INTO callgate.limit_slot AS s
-        SELECT key, slot, session_user, least(sum(amount), 4000000000000000000), (slot + 65) * min(slot_us)
+        SELECT key, slot, session_user, least(sum(amount), 4000000000000000000), (slot + 65) * min(slot_us) + 100000
         FROM callgate.limit_told(now_us, uses) WHERE kind = 0 AND amount > 0 GROUP BY key, slot
     ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
     INSERT INTO callgate.limit_value AS v
-        SELECT key, decode(value, 'hex'), session_user, max(slot), (max(slot) + 65) * min(slot_us)
+        SELECT key, decode(value, 'hex'), session_user, max(slot), (max(slot) + 65) * min(slot_us) + 100000
         FROM callgate.limit_told(now_us, uses) WHERE kind = 1 GROUP BY key, value
     ON CONFLICT (key, value, node) DO UPDATE
         SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));

@@ -18,4 +18,7 @@ enum code warn_policy(const struct policy *policy, size_t route_count, struct fa
 /* Rules whose `until` is over, among those warnings: a version may come to hold some long after it was loaded. */
 void warn_ended(const struct policy *policy, struct faults *warnings);
 
+/* What it means otherwise, or costs, where many gates have it. */
+void warn_fleet(const struct policy *policy, struct faults *warnings);
+
 #endif

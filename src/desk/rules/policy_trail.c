@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/policy_trail.h"
 
+#include "author/warn.h"
 #include "cli/trail_place.h"
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "db/db.h"
 #include "os/clock.h"
 #include "policy/snapshot.h"
+
+#define FLEET_BYTES 65536
 
 static int list_files(struct policy_trail *trail, uint64_t from)
 {
@@ -73,8 +76,10 @@ static void warn_of_rule(const struct rule *rule, int64_t first_us, struct fault
 
 void policy_trail_warn(const struct policy *policy, const struct asked *asked, struct faults *warnings)
 {
+    struct conf_fleet fleet = {.membership = NULL};
     struct trail trail = {.count = 0};
     struct faults unread;
+    struct arena arena;
     struct why why = {""};
     char *path = NULL;
     int64_t first_us = 0;
@@ -87,6 +92,10 @@ void policy_trail_warn(const struct policy *policy, const struct asked *asked, s
         warn_of_rule(&policy->rules[i], first_us, warnings);
     trail_fini(&trail);
     mem_free(path);
+    arena_init(&arena, FLEET_BYTES);
+    if (conf_fleet(asked->file, &arena, &fleet, &unread) == CODE_OK && fleet.membership != NULL)
+        warn_fleet(policy, warnings);
+    arena_fini(&arena);
 }
 
 void policy_trail_fini(struct policy_trail *trail)

@@ -34,7 +34,8 @@ struct uses {
     int64_t retry_us;          /* then it is tried again; all times here are monotonic */
     int64_t beat_us;           /* the next is due */
     int64_t told_us;           /* when the gate was asked last */
-    int64_t seen_us, asked_us; /* the fleet's time as it was told last, and when it was asked for */
+    int64_t seen_us;           /* the fleet's time as it was told last; 0: never */
+    int64_t mark_us, heard_us; /* likewise with a beat, and when that was heard */
     bool is_over, is_telling;
     struct buf asks;           /* that wait, as JSON */
     struct {
@@ -122,21 +123,25 @@ static bool connect_again(struct uses *uses)
     return uses->pg != NULL;
 }
 
-/* Asks something to which the fleet's time is said. What has passed here since it was said last bounds by how much it may have
+/* Asks something to which the fleet's time is said. What has passed here since a beat was heard bounds by how much it may have
  * gone on there. Takes: asks: at == NULL: a beat. */
 static enum code ask_centre(struct uses *uses, struct span asks, size_t time_column, struct pg_rows **rows, struct why *why)
 {
     const char *sql = asks.at == NULL ? "SELECT time_us, must_tell FROM callgate.limit_beat($1, $2)"
                                       : "SELECT ticket, status, at, wait_us, taken, used, time_us "
                                         "FROM callgate.limit_use($1, $2, $3)";
-    int64_t now_us = clock_monotonic_us();
-    const struct pg_value values[] = {pg_of_int(uses->seen_us), pg_of_int(uses->seen_us != 0 ? now_us - uses->asked_us : 0),
-                                      pg_of_text(asks)};
+    const struct pg_value values[] = {pg_of_int(uses->seen_us),
+                                      pg_of_int(uses->mark_us + clock_monotonic_us() - uses->heard_us), pg_of_text(asks)};
+    int64_t time_us;
     enum code code = pg_ask(uses->pg, sql, values, asks.at == NULL ? 2 : 3, rows, why);
 
     if (code == CODE_OK && pg_rows_count(*rows) > 0) {
-        uses->seen_us = pg_rows_int(*rows, 0, time_column);
-        uses->asked_us = now_us;
+        time_us = pg_rows_int(*rows, 0, time_column);
+        if (asks.at == NULL || time_us < uses->seen_us || uses->seen_us == 0) {
+            uses->mark_us = time_us;
+            uses->heard_us = clock_monotonic_us();
+        }
+        uses->seen_us = time_us;
         uses->fault.text[0] = '\0';
     }
     return code;

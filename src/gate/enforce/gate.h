@@ -88,7 +88,8 @@ struct wishes *gate_wishes_of(struct gate_shared *shared);
 /* Adds what the call's permit took and the fleet counts; of a call that is denied since another step of its plan comes first,
  * that it is asked what was used. CODE_LIMIT: too much for one wish; CODE_NOMEM. */
 enum code gate_wish(const struct gate *gate, const struct call *call, struct wish **wish) MUST_USE;
-/* Goes by what the fleet said of the wish, which had this call's among it. */
+/* Goes by what the fleet said of the wish, which had this call's among it; gate_given: all was given. */
+void gate_given(const struct gate *gate, struct call *call);
 enum code gate_hear(const struct gate *gate, const struct call *call, const struct wish *wish) MUST_USE;
 /* As gate_state_write_uses; of the parts there are TALLY_PARTS. */
 void gate_write_uses(struct gate_shared *shared, uint32_t part, struct buf *out);

@@ -36,6 +36,11 @@ enum code gate_wish(const struct gate *gate, const struct call *call, struct wis
     return wish_add(wish, &look);
 }
 
+void gate_given(const struct gate *gate, struct call *call)
+{
+    gate_token_renew(&call->token, clock_monotonic_us() + gate->shared->clock_us);
+}
+
 enum code gate_hear(const struct gate *gate, const struct call *call, const struct wish *wish)
 {
     return gate_state_hear(gate->shared->state, wish, call_home(call).at != NULL ? call_home(call) : call->asked.tenant,

@@ -229,6 +229,8 @@ bool exchange__use(struct pair *pair)
     if (fate == WISH_WAITING && !pair->timed_out)
         return false;
     pair_stop_waiting(pair);
+    for (struct call *call = exchange->calls; call != NULL && fate == WISH_GIVEN; call = call->next)
+        gate_given(pair->lane->gate, call);
     if (fate == WISH_GIVEN && gate_hear(pair->lane->gate, exchange->call, exchange->wish) == CODE_OK)
         pair_go(pair, STEP_RECORD);
     else

@@ -391,6 +391,20 @@ void gate_token_give_back(struct gate_token *token)
 
 /* ---- what counts over a fleet ---- */
 
+void gate_token_renew(struct gate_token *token, int64_t now_us)
+{
+    for (uint32_t i = 0; token->state != NULL && i < token->count; i++) {
+        struct tally_take *take = &token->takes[i];
+
+        if (!take->of_fleet || take->taken_us == INT64_MIN)
+            continue;
+        tally_give_back(token->state->tally, take);
+        take->is_past = true; /* whoever came meanwhile */
+        if (tally_take(token->state->tally, take, 1, now_us) != CODE_OK)
+            take->taken_us = INT64_MIN;
+    }
+}
+
 enum code gate_token_wish(const struct gate_token *token, struct wish **wish)
 {
     enum code code = CODE_OK;

@@ -78,6 +78,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
 void gate_token_give_back(struct gate_token *token); /* it does not */
 
+/* The fleet has given it by now: here, too, it is taken at that time. */
+void gate_token_renew(struct gate_token *token, int64_t now_us);
 /* Adds what of it counts over a fleet. CODE_LIMIT, CODE_NOMEM: not all of it. */
 enum code gate_token_wish(const struct gate_token *token, struct wish **wish) MUST_USE;
 /* Takes in why a wish was not given, so that who judges anew goes by it: which limit has no room, what was used of a plan. Of a

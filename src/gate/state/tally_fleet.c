@@ -26,7 +26,9 @@ void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t no
 static void write_cell(const struct tally_entry *entry, uint32_t at, int64_t now_us, struct buf *out)
 {
     int64_t time_us = entry->of_values ? entry->values[at].time_us : tally__mark(entry, at)->time_us;
-    struct wish_told told = {.age_us = now_us > time_us ? now_us - time_us : 0,
+    /* a record's time is that of judging, behind which the fleet was asked */
+    int64_t age_us = now_us - time_us - WISH_WAIT_US - WISH_SEEN_US;
+    struct wish_told told = {.age_us = age_us > 0 ? age_us : 0,
                              .take = {.kind = entry->of_values ? WISH_VALUE : WISH_AMOUNT, .amount = 1,
                                       .per_us = entry->base.lapses_us - entry->latest_us}};
 

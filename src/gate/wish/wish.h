@@ -78,7 +78,8 @@ void wishes_free(struct wishes **wishes);
 enum code wish_add(struct wish **wish, const struct wish_take *take) MUST_USE;
 void wishes_put(struct wishes *wishes, struct wish *wish, struct inbox *inbox);
 bool wish_is_put(const struct wish *wish);
-#define WISH_WAIT_US INT64_C(1000000) /* what is not answered by then is AWAY */
+#define WISH_WAIT_US INT64_C(1000000) /* what is not answered by then is AWAY, */
+#define WISH_SEEN_US INT64_C(500000)  /* which is seen by then */
 enum wish_fate wishes_fate(struct wishes *wishes, const struct wish *wish);
 void wishes_drop(struct wishes *wishes, struct wish **wish); /* takes it back, if it was put, and frees it; *wish may be NULL */
 
