@@ -36,7 +36,8 @@ struct uses {
     int64_t told_us;           /* when the gate was asked last */
     int64_t seen_us;           /* the fleet's time as it was told last; 0: never */
     int64_t mark_us, heard_us; /* likewise with a beat, and when that was heard */
-    bool is_over, is_telling;
+    atomic_bool is_over;       /* the gate is gone, or has recorded its last row */
+    bool is_telling;
     struct buf asks;           /* that wait, as JSON */
     struct {
         uint64_t ticket;
@@ -48,6 +49,7 @@ struct uses {
         enum fleet_kind kind;
         struct fleet_wish wish;
         struct fleet_told told;
+        struct fleet_message message;
     } said;
 };
 
@@ -288,6 +290,8 @@ static void take_message(struct uses *uses, size_t got)
     else if (uses->said.kind == FLEET_TOLD && got >= offsetof(struct fleet_told, uses) &&
              fleet_is_whole(got, offsetof(struct fleet_told, uses), told->count, sizeof told->uses[0], FLEET_TOLD_MAX))
         take_told(uses, told);
+    else if (uses->said.kind == FLEET_LAST && got == sizeof uses->said.message)
+        atomic_store(&uses->is_over, true);
     else
         log_error("fleet", "the gate has said %zu bytes that are no message", got);
 }
@@ -296,9 +300,11 @@ static void hear_gate(struct uses *uses)
 {
     ssize_t got = 1;
 
-    while (uses->count < AT_ONCE && (got = recv(uses->conf.gate, &uses->said, sizeof uses->said, MSG_DONTWAIT)) > 0)
+    while (uses->count < AT_ONCE && !atomic_load(&uses->is_over) &&
+           (got = recv(uses->conf.gate, &uses->said, sizeof uses->said, MSG_DONTWAIT)) > 0)
         take_message(uses, (size_t)got);
-    uses->is_over = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        atomic_store(&uses->is_over, true);
     if (uses->count > 0)
         ask_all(uses);
 }
@@ -307,7 +313,7 @@ static void serve(void *argument)
 {
     struct uses *uses = argument;
 
-    while (!uses->is_over && !atomic_load(&uses->thread.is_stopping)) {
+    while (!atomic_load(&uses->is_over) && !atomic_load(&uses->thread.is_stopping)) {
         struct pollfd gate = {.fd = uses->conf.gate, .events = POLLIN};
         int64_t left_us = uses->beat_us - clock_monotonic_us();
 
@@ -332,6 +338,11 @@ enum code uses_start(const struct uses_conf *conf, struct uses **out, struct why
     buf_init(&uses->asks, TEXT_BYTES);
     (void)snprintf(uses->name, sizeof uses->name, "callgate %s, limits", conf->name);
     return thread_start(&uses->thread, "uses", serve, uses, why);
+}
+
+bool uses_are_over(const struct uses *uses)
+{
+    return atomic_load(&uses->is_over);
 }
 
 bool uses_stop(struct uses **uses)

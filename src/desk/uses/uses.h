@@ -25,6 +25,7 @@ struct uses_conf {
 };
 
 enum code uses_start(const struct uses_conf *conf, struct uses **uses, struct why *why) MUST_USE;
+bool uses_are_over(const struct uses *uses); /* the gate is gone, or has recorded its last row */
 /* *uses may be NULL. Returns: false: it waits for the database; nothing of it may be freed. */
 bool uses_stop(struct uses **uses) MUST_USE;
 
