@@ -91,7 +91,7 @@ void sim_init(struct sim *sim, enum sim_weather weather)
 {
     struct resolve_name name = {.host = "127.0.0.1", .port = 9000};
     struct resolver_conf names = {0};
-    struct gate_shared_conf shared = {{1}, {2}, {3}, {4}};
+    struct gate_shared_conf shared = {.redact_key = {1}, .session_key = {2}, .approval_key = {3}, .past_key = {4}};
     struct why why;
 
     memset(sim, 0, sizeof *sim);
