@@ -85,10 +85,10 @@ struct call {
     bool waits;                 /* for that: the verdict is none yet, and it is to be judged again */
     bool is_offered;            /* of a held call, once settled: who asks is shown the page where he decides it himself */
     bool folded;                /* without a row: one of a flood of refusals, which an event counts; or its parts have rows */
+    bool has_definition;        /* of the tool that is called: `definition` is its digest */
     struct span arguments, params; /* as they may be recorded; at == NULL: nothing is redacted in them, or all is */
     struct span redacted;       /* of a held call: what is redacted, for the person who decides; or at == NULL */
     struct call_plan plan;
-    bool has_definition;        /* of the tool that is called; the next member is its digest */
     unsigned char definition[DIGEST_BYTES];
     struct gate_token token;    /* of the deciding permit's limits and of the plan, until the call goes on */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */

@@ -83,6 +83,8 @@ void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
     tally_stats(state->tally, stats);
 }
 
+_Static_assert(PLAN_STEPS_MAX <= UINT16_MAX && PLAN_TIMES_MAX <= UINT16_MAX, "a token has 16 bits for either");
+
 /* ---- keys: a digest of everything that makes two countings the same ---- */
 
 /* The room of a key is charged to whoever makes the call, also where it counts the calls of all tenants. */
@@ -313,8 +315,8 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
         return code;
     }
     token->state = moment->state;
-    token->step = step;
-    token->times = moment->plan->step[step - 1].times;
+    token->step = (uint16_t)step;
+    token->times = (uint16_t)moment->plan->step[step - 1].times;
     token->ends_us = moment->plan->expires_us;
     token->is_ordered = moment->plan->is_strict;
     memcpy(token->plan, moment->plan->digest, DIGEST_BYTES);

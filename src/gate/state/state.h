@@ -61,12 +61,12 @@ struct policy_state gate_moment_view(struct gate_moment *moment);
 struct gate_token {
     struct gate_state *state; /* NULL: nothing */
     struct tally_take *takes; /* few permits have limits */
+    int64_t ends_us; /* when the step's plan ends */
     uint32_t count;
-    uint32_t step; /* 0: none */
-    uint32_t times;  /* how often that may be used */
-    int64_t ends_us; /* when its plan ends */
-    bool is_ordered; /* the plan's steps have an order */
+    uint16_t step;   /* 0: none */
+    uint16_t times;  /* how often that may be used */
     unsigned char plan[DIGEST_BYTES];
+    bool is_ordered; /* the plan's steps have an order */
 };
 
 /* Judges by the state at this moment, and takes what a permit's limits ask for: *token. Where others took the last of it
