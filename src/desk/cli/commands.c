@@ -33,6 +33,12 @@ const struct command commands[] = {
      OPERANDS(MANY("COMMAND", FILE)),
      OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
+    {IS("hook", cmd_hook, "whether a client's own tool may run, for a client to ask"),
+     BEHIND("--client NAME [--config FILE]"),
+     ABOUT("Reads from stdin what a client says before it runs a tool of its own, and asks the gate that runs for the\n"
+           "configuration, which judges and records it like any call. Exit status 0: it may run. Anything else is a\n"
+           "denial: exit status 2, with why on stderr. No gate, no answer within two seconds: a denial."),
+     OPTIONS(TEXT("client", client, "NAME", "claude-code, codex or cursor"), CONFIG)},
     {IS("status", cmd_status, "why is everything denied?"), .example = "status", .roles = ANYBODY,
      ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"
            "and disk, and connects to nobody. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
@@ -151,7 +157,7 @@ const struct command commands[] = {
              TEXT("path", path, "PATH", "below a route that ends in /*"),
              TEXT("query", query, "TEXT", "without the ?"),
              TIME("at", at_us, "when it comes: " WHEN_FORMS),
-             TEXT("client", client, "ADDRESS", "where it comes from"),
+             TEXT("client", client, "NAME", "where it comes from, an address"),
              PATH("result", result, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
              PATHS("policy", policies, "FILE", "judge by these files; may be repeated"), VALUES,
              NUMBER("version", version, "N", 1, 0, "judge by this stored version"),

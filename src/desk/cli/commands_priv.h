@@ -113,7 +113,7 @@
         TEXT("reason", reason, "CODE", "decided for this reason: forbidden, no_rule ..."),                       \
         TEXT("rule", rule, "ID", "decided by this rule"),                                                        \
         TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"),                                  \
-        TEXT("client", client, "ADDRESS", "from this address: 10.1.2.3, 10.1.*"),                                \
+        TEXT("client", client, "NAME", "from this address: 10.1.2.3, 10.1.*"),                                   \
         TEXT("node", node, "NAME", "at this gate: its name in the fleet, or in its own files that of its machine"), \
         NUMBER("policy-version", policy_version, "N", 1, 0, "judged by this version"), SPAN_OF_TIME,             \
         TEXT("text", text, "TEXT", "anywhere in the call, its arguments included"),                              \

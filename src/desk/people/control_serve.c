@@ -458,7 +458,6 @@ static void reap(struct desk *desk)
 static enum code open_listener(struct desk *desk, struct why *why)
 {
     char *folder = file_beside(desk->conf.socket, SPAN_LIT("."));
-    const mode_t mask = umask(0); /* anybody may connect: who it is the kernel is asked, for each */
     struct stat there;
     enum code code;
 
@@ -468,9 +467,8 @@ static enum code open_listener(struct desk *desk, struct why *why)
     else if ((there.st_uid != geteuid() && geteuid() != 0) || (there.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         code = why_set(why, CODE_DENIED, "%s does not belong to the gate's user alone; give the socket of `people:` a folder "
                        "where nobody else may write", folder);
-    else
+    else /* anybody may connect: who it is the kernel is asked, for each */
         code = local_listen(desk->conf.socket, "people", 0666, &desk->listener, why);
-    (void)umask(mask);
     mem_free(folder);
     return code;
 }

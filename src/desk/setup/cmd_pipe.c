@@ -178,7 +178,7 @@ int cmd_pipe(const struct asked *asked)
     int status;
 
     faults_init(&faults);
-    code = conf_pipe_route(pipe.conf, asked->route, &pipe.route, &faults);
+    code = conf_pipe_route(pipe.conf, asked->route, false, &pipe.route, &faults);
     if (code != CODE_OK)
         status = faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s: %s", pipe.conf, code_text(code));
     else if (dialect != NULL && strcmp(pipe.route.dialect->name, dialect) != 0)

@@ -237,6 +237,7 @@ static void challenge(const struct identity_source *source, struct buf *out)
         buf_add_text(out, "Certificate realm=\"callgate\"");
         break;
     case IDENTITY_TOKEN: /* write_token_challenge has written it before, for all providers */
+    case IDENTITY_LOGIN: /* the kernel has said it already */
     case IDENTITY_NONE:
         break;
     }

@@ -146,7 +146,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
     read_trusted_proxies(reader, root);
     (void)conf__read(reader, yaml_member(root, "limits"), conf__limits, "`limits`", proxy);
-    conf__listens(reader, root, conf->pipe.socket);
+    conf__listens(reader, root, &conf->pipe);
     conf__providers(reader, root);
     conf__routes(reader, root);
     reader->arena = &conf->arena;

@@ -50,6 +50,7 @@ struct conf_alerts {
 
 struct conf_pipe {
     const char *socket;            /* callgate.sock */
+    bool is_shared;                /* other users of this machine may ask routes in dialect hook */
     uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
     const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
 };
@@ -177,7 +178,7 @@ void conf_free(struct conf **conf); /* NULL is fine */
 
 uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */
 
-/* What `callgate pipe` has to know of its route. Owned by its arena. */
+/* What `callgate pipe` and `callgate hook` have to know of their route. Owned by its arena. */
 struct conf_pipe_route {
     struct arena arena;
     struct conf_pipe pipe;
@@ -186,9 +187,13 @@ struct conf_pipe_route {
     uint64_t line_bytes;           /* limits.body */
     struct span key_header;        /* where the gate asks for a key; empty: it asks for none */
     const char *key_prefix;        /* before the key there */
+    const struct span *servers;    /* for hooks: names of the routes that lead to servers; one with slugs has none */
+    size_t server_count;
 };
-/* Takes: name NULL: the only one. *out is the caller's in any case (arena_fini). */
-enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
+/* Takes: name NULL: the only one; hooks: one of dialect hook, and of no other. *out is the caller's in any case
+ * (arena_fini). */
+enum code conf_pipe_route(const char *path, const char *name, bool hooks, struct conf_pipe_route *out,
+                          struct faults *faults) MUST_USE;
 
 /* A configuration of which a command needs parts, and no certificate or credential. It is read when the first part is asked
  * for, and once. Takes: given: as conf_find. Returns: NULL: out of memory. */

@@ -3,7 +3,7 @@
 
 #define MAX_SOURCES 8
 
-static const char *const kinds[] = {"api_key", "bearer", "token", "certificate", "none", NULL};
+static const char *const kinds[] = {"api_key", "bearer", "token", "certificate", "login", "none", NULL};
 
 /* The kind that an entry names, or -1 after a fault. */
 static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
@@ -17,7 +17,7 @@ static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
         }
     if (found == 1)
         return kind;
-    CONF_FAULT(reader, node, "an identity is exactly one of api_key, bearer, token, certificate and none; write "
+    CONF_FAULT(reader, node, "an identity is exactly one of api_key, bearer, token, certificate, login and none; write "
                "{api_key: X-API-Key}");
     return -1;
 }
@@ -30,6 +30,22 @@ static void read_none(struct conf_reader *reader, const struct yaml_node *node, 
     source->tenant = conf__principal(reader, node, "tenant", "dev").at;
     if (yaml_member(node, "agent") != NULL)
         source->agent = conf__principal(reader, node, "agent", "desktop").at;
+}
+
+static void read_login(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)
+{
+    struct why why = {""};
+    const char *path;
+    enum code code;
+
+    if (!conf__map(reader, node, conf__login, "`login`"))
+        return;
+    source->tenant = conf__principal(reader, node, "tenant", "desk").at;
+    path = conf__beside(reader, SPAN_LIT("/etc/passwd"));
+    code = path != NULL ? identity_logins_read(path, reader->arena, source, &why) : CODE_NOMEM;
+    reader->out_of_memory = reader->out_of_memory || code == CODE_NOMEM;
+    if (code != CODE_OK && code != CODE_NOMEM)
+        CONF_FAULT(reader, node, "the logins of this machine cannot be read: %s", why.text);
 }
 
 static void read_api_key(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)
@@ -62,11 +78,14 @@ static void read_source(struct conf_reader *reader, const struct yaml_node *node
     case IDENTITY_CERTIFICATE:
         conf__source_certificate(reader, node, source);
         break;
+    case IDENTITY_LOGIN:
+        read_login(reader, yaml_member(node, "login"), source);
+        break;
     case IDENTITY_NONE:
         read_none(reader, yaml_member(node, "none"), source);
         break;
     }
-    if (source->forward && (source->kind == IDENTITY_CERTIFICATE || source->kind == IDENTITY_NONE))
+    if (source->forward && source->kind >= IDENTITY_CERTIFICATE)
         CONF_FAULT(reader, yaml_member(node, "forward"), "there is nothing to forward of `%s`; leave `forward` out",
                    kinds[source->kind]);
 }
@@ -101,6 +120,8 @@ void conf__identity(struct conf_reader *reader, const struct yaml_node *map, str
     struct identity_source *sources;
     size_t at = 0;
 
+    if (yaml_member(map, "identity") == NULL && route->dialect != NULL && route->dialect->is_asked)
+        CONF_FAULT(reader, map, "who asks `callgate hook` is not said; write identity: [{login: {tenant: desk}}]");
     if (yaml_member(map, "identity") == NULL) {
         use_keys(reader, route);
         return;
@@ -124,6 +145,11 @@ void conf__identity(struct conf_reader *reader, const struct yaml_node *map, str
                 sources[at].provider->introspect_url != NULL && sources[i].provider->introspect_url != NULL)
                 CONF_FAULT(reader, node, "an opaque token does not say whose it is, and two providers of this route would be "
                            "asked about it; leave `introspect` out of one of them");
+        if (sources[at].kind < IDENTITY_LOGIN && route->dialect != NULL && route->dialect->is_asked)
+            CONF_FAULT(reader, node, "`callgate hook` shows no credential; write {login: {tenant: desk}}");
+        if (sources[at].kind == IDENTITY_LOGIN && !conf__is_pipe(map))
+            CONF_FAULT(reader, node, "a login is known of who asks at the gate's own socket, by `callgate hook`; over a "
+                       "network nobody knows it, so leave it out");
         if (yaml_member(node, "none") != NULL && list->count > 1)
             CONF_FAULT(reader, node, "`none` stands alone: beside others, whoever leaves the key out would be let in; leave it "
                        "or them out");

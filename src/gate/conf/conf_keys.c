@@ -229,6 +229,9 @@ const struct conf_key conf__nobody[] = {
     KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom everybody acts."),
     {.name = NULL}};
 
+const struct conf_key conf__login[] = {
+    KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom all logins act."), {.name = NULL}};
+
 const struct conf_key conf__certificate_tenant[] = {
     KEY("o", BOOL, BY_HAND, 0, 0, NULL, "The subject's only O."),
     KEY("uri", TEXT, BY_HAND, 0, 0, NULL, "A regex over the whole of the only URI, whose group `tenant` is the tenant."),
@@ -276,6 +279,7 @@ const struct conf_key conf__source[] = {
     KEY("token", MAP, BY_HAND, 0, 0, NULL, "A provider's access token in Authorization.", IN(conf__token, "`token`")),
     KEY("certificate", TEXT, BY_HAND, 0, 0, NULL, "A client certificate; `subject`: its CN and O.",
         IN(conf__certificate, "`certificate`")),
+    KEY("login", MAP, BY_HAND, 0, 0, NULL, "Whose process of this machine asks `callgate hook`.", IN(conf__login, "`login`")),
     KEY("none", MAP, BY_HAND, 0, 0, NULL, "No identity is asked for.", IN(conf__nobody, "`none`")),
     KEY("forward", BOOL, AT(identity_source, forward), 0, 0, "false", "The credential goes up, too."),
     {.name = NULL}};
@@ -295,7 +299,7 @@ const struct conf_key conf__route[] = {
     KEY("slugs", TEXTS, BY_HAND, 0, 0, NULL, "Which slugs there are."),
     KEY("unlisted", FLAG, AT(proxy_route, unlisted_is_error), 0, 0, "404",
         "What a message for another slug gets: HTTP's 404, or JSON-RPC's -32001 within 200.", WORDS("404", "error")),
-    KEY("dialect", WORD, BY_HAND, 0, 0, "mcp", "What is spoken.", WORDS("mcp", "octopus", "okso")),
+    KEY("dialect", WORD, BY_HAND, 0, 0, "mcp", "What is spoken.", WORDS("mcp", "octopus", "okso", "hook")),
     KEY("revisions", TEXTS, BY_HAND, 0, 0, "(all that are known)", "Of the protocol."),
     KEY("transports", TEXTS, BY_HAND, 0, 0, "(streamable)", "How it is spoken.", WORDS("streamable", "http+sse")),
     KEY("upstream", MAP, BY_HAND, 0, 0, NULL, "The server.", IN(conf__url, "`upstream`")),
@@ -368,7 +372,10 @@ const struct conf_key conf__admin[] = {
     {.name = NULL}};
 
 const struct conf_key conf__pipes[] = {
-    KEY("socket", FILE, AT(conf_pipe, socket), 0, 0, "callgate.sock", "Where `callgate pipe` finds the gate."),
+    KEY("socket", FILE, AT(conf_pipe, socket), 0, 0, "callgate.sock",
+        "Where `callgate pipe` and `callgate hook` find the gate."),
+    KEY("shared", BOOL, AT(conf_pipe, is_shared), 0, 0, "false",
+        "Other users of the machine may connect to it, and ask routes of dialect hook."),
     KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
     {.name = NULL}};
 
@@ -501,7 +508,7 @@ const struct conf_key conf__top[] = {
     KEY("limits", MAP, BY_HAND, 0, 0, NULL, "Bounds of the whole gate.", IN(conf__limits, "`limits`")),
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),
     KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
-    KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
+    KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe` and `callgate hook`.", IN(conf__pipes, "`pipe`")),
     KEY("console", MAP, BY_HAND, 0, 0, NULL, "Of `callgate console`.", IN(conf__console, "`console`")),
     KEY("telemetry", MAP, BY_HAND, 0, 0, NULL, "Of `callgate telemetry`.", IN(conf__telemetry, "`telemetry`")),
     KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",

@@ -101,7 +101,7 @@ static void read_listens(struct conf_reader *reader, const struct yaml_node *lis
 
 /* Without `listen` the gate listens on loopback, where some route takes what comes over the network. The pipes' socket is the
  * last of the listeners. */
-void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket)
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe)
 {
     struct proxy_conf *proxy = reader->proxy;
     const struct yaml_node *list = conf__list(reader, root, "listen", MAX_LISTENERS);
@@ -115,6 +115,7 @@ void conf__listens(struct conf_reader *reader, const struct yaml_node *root, con
         reader->out_of_memory = true;
     if (list != NULL)
         read_listens(reader, list);
-    if (conf__has_pipes(root, false) && socket != NULL)
-        proxy->listens[proxy->listen_count++].socket = conf__copy(reader, span_text(socket)).at;
+    if (conf__has_pipes(root, false) && pipe->socket != NULL)
+        proxy->listens[proxy->listen_count++] = (struct proxy_listen){
+            .socket = conf__copy(reader, span_text(pipe->socket)).at, .is_shared = pipe->is_shared};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `callgate pipe` has to know of its route: no certificate and no credential is read. */
+/* What `callgate pipe` and `callgate hook` have to know of their route: no certificate and no credential is read. */
 #include "conf/conf_priv.h"
 
 #include "base/mem.h"
@@ -7,14 +7,23 @@
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
 #define LINE_BYTES ((uint64_t)4 << 20)
 
-static const struct yaml_node *find_route(struct conf_reader *reader, const struct yaml_node *root, const char *name)
+static bool is_for_hooks(const struct yaml_node *route)
+{
+    const struct yaml_node *dialect = yaml_member(route, "dialect");
+
+    return dialect != NULL && span_is(dialect->text, dialect_hook.name);
+}
+
+static const struct yaml_node *find_route(struct conf_reader *reader, const struct yaml_node *root, const char *name,
+                                          bool hooks)
 {
     const struct yaml_node *routes = yaml_member(root, "routes"), *found = NULL;
 
     for (const struct yaml_node *node = routes != NULL ? routes->child : NULL; node != NULL; node = node->next) {
         const struct yaml_node *named = yaml_member(node, "name");
 
-        if (!conf__is_pipe(node) || named == NULL || (name != NULL && !span_is(named->text, name)))
+        if (!conf__is_pipe(node) || is_for_hooks(node) != hooks || named == NULL ||
+            (name != NULL && !span_is(named->text, name)))
             continue;
         if (found != NULL) {
             CONF_FAULT(reader, node, "there are several routes for pipes; say which with --route NAME");
@@ -23,9 +32,10 @@ static const struct yaml_node *find_route(struct conf_reader *reader, const stru
         found = node;
     }
     if (found == NULL)
-        CONF_FAULT(reader, routes != NULL ? routes : root, "there is no route for pipes%s%s; write one beside the others: "
-                   "{name: %s, dialect: mcp, identity: [{none: {principal: me, tenant: desk}}]}",
-                   name != NULL ? " named " : "", name != NULL ? name : "", name != NULL ? name : "files");
+        CONF_FAULT(reader, routes != NULL ? routes : root, "there is no route for %s%s%s; write one beside the others: "
+                   "{name: %s, dialect: %s, identity: [%s]}", hooks ? "hooks" : "pipes", name != NULL ? " named " : "",
+                   name != NULL ? name : "", name != NULL ? name : "files", hooks ? "hook" : "mcp",
+                   hooks ? "{login: {tenant: desk}}" : "{none: {principal: me, tenant: desk}}");
     return found;
 }
 
@@ -48,7 +58,20 @@ static void read_key(struct conf_reader *reader, const struct yaml_node *node, s
     }
 }
 
-enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults)
+/* The names of all other routes. */
+static void read_servers(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe_route *out)
+{
+    const struct yaml_node *routes = yaml_member(root, "routes");
+    struct span *names = conf__array(reader, routes->count, sizeof *names);
+
+    out->servers = names;
+    for (const struct yaml_node *node = routes->child; node != NULL && names != NULL; node = node->next)
+        if (!is_for_hooks(node) && yaml_member(node, "name") != NULL)
+            names[out->server_count++] = conf__text_of(reader, node, "name");
+}
+
+enum code conf_pipe_route(const char *path, const char *name, bool hooks, struct conf_pipe_route *out,
+                          struct faults *faults)
 {
     struct conf_reader reader = {.path = path, .arena = &out->arena, .faults = faults, .warnings = faults};
     const struct yaml_node *root, *node;
@@ -65,12 +88,15 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     (void)conf__read(&reader, yaml_member(root, "pipe"), conf__pipes, "`pipe`", &out->pipe);
     conf__check_pipe(&reader, root, &out->pipe);
     out->pipe.user = conf__text_of(&reader, root, "user").at;
-    node = find_route(&reader, root, name);
+    node = find_route(&reader, root, name, hooks);
     if (node != NULL) {
         out->name = conf__text_of(&reader, node, "name");
         out->dialect = conf__dialect(&reader, node);
         out->line_bytes = conf__size(&reader, yaml_member(node, "limits"), "body", 1024, (uint64_t)256 << 20);
-        read_key(&reader, node, out);
+        if (hooks)
+            read_servers(&reader, root, out);
+        else
+            read_key(&reader, node, out);
     }
     if (out->line_bytes == 0)
         out->line_bytes = LINE_BYTES;

@@ -73,7 +73,8 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__route_audit[], conf__method[], conf__unwrap[],
     conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[],
     conf__posted_header[], conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[],
-    conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[], conf__nobody[],
+    conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[],
+    conf__login[], conf__nobody[],
     conf__token[], conf__tenant[], conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[],
     conf__pipes[], conf__console[], conf__console_client[], conf__telemetry[], conf__people[], conf__logins[], conf__members[],
     conf__notify[], conf__notify_secret[], conf__alerts[], conf__fleet[];
@@ -155,7 +156,7 @@ bool conf__path_is_template(struct span path); /* a plain path, perhaps with one
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
 void conf__warn_of_old_lists(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
-void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket); /* socket: of pipes */
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe);
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */

@@ -68,7 +68,13 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
     const struct yaml_node *path = yaml_member(map, "path"), *command = yaml_member(yaml_member(map, "upstream"), "command");
 
     route->dialect = conf__dialect(reader, map);
-    if (route->dialect->is_plain && !route->dialect->is_run_once && (route->is_pipe || command != NULL)) {
+    if (route->dialect->is_asked && !route->is_pipe) {
+        CONF_FAULT(reader, map, "nothing goes up from a route of dialect %s; leave `path`, `upstream` and `servers` out",
+                   route->dialect->name);
+        return;
+    }
+    if (route->dialect->is_plain && !route->dialect->is_run_once && !route->dialect->is_asked &&
+        (route->is_pipe || command != NULL)) {
         CONF_FAULT(reader, command != NULL ? command : map, "no command speaks dialect %s, which is HTTP's alone; give the "
                    "route a `path` and an `upstream` with a `url`", route->dialect->name);
         return;
@@ -303,8 +309,9 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (yaml_member(map, others[i]) != NULL)
-            CONF_FAULT(reader, yaml_member(map, others[i]), "`%s` has no meaning for `callgate pipe`, and this route is for it "
-                       "alone: it has neither `path` nor `upstream`; leave it out, or write both", others[i]);
+            CONF_FAULT(reader, yaml_member(map, others[i]), "`%s` has no meaning for `callgate pipe` and `callgate hook`, and "
+                       "this route is for them alone: it has neither `path` nor `upstream`; leave it out, or write "
+                       "both", others[i]);
 }
 
 /* ---- a joined endpoint ---- */

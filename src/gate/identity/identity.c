@@ -6,6 +6,8 @@
 #include "identity/keys_priv.h"
 #include "identity/shown_priv.h"
 
+#include <stdio.h>
+
 static enum reason settle_tenant(struct span own, const char *const *may_claim, struct span claimed,
                                  struct identity *identity)
 {
@@ -122,6 +124,28 @@ static bool is_for(const struct identity_source *source, const struct identity_s
     return true;
 }
 
+#define UID_TEXT_BYTES 16
+
+/* The kernel says whose process asks. A uid without a login is called by its number, as no login can be. */
+static enum reason decide_login(const struct identity_source *source, const struct identity_request *request,
+                                struct identity *identity)
+{
+    char *text;
+    int len;
+
+    for (size_t i = 0; i < source->login_count && identity->principal.at == NULL; i++)
+        if (source->logins[i].uid == *request->uid)
+            identity->principal = span_text(source->logins[i].name);
+    if (identity->principal.at == NULL) {
+        text = arena_alloc(request->arena, UID_TEXT_BYTES);
+        if (text == NULL)
+            return REASON_MEMORY;
+        len = snprintf(text, UID_TEXT_BYTES, "uid:%u", (unsigned)*request->uid);
+        identity->principal = span_of(text, (size_t)len);
+    }
+    return settle_tenant(span_text(source->tenant), NULL, request->claimed_tenant, identity);
+}
+
 /* Sets *present; where it is false the next source is asked. */
 static enum reason decide_one(const struct identity_source *source, const struct identity_source *sources, size_t count,
                               const struct identity_keys *keys, const struct identity_request *request,
@@ -161,6 +185,11 @@ static enum reason decide_one(const struct identity_source *source, const struct
             break;
         identity->authentication = SPAN_LIT("certificate");
         return reason == REASON_PERMITTED ? settle_tenant(tenant, NULL, request->claimed_tenant, identity) : reason;
+    case IDENTITY_LOGIN:
+        if (request->uid == NULL)
+            break;
+        identity->authentication = SPAN_LIT("login");
+        return decide_login(source, request, identity);
     case IDENTITY_NONE:
         /* `none` beside other sources would let in anybody who leaves the credential out */
         if (count > 1)

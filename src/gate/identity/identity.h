@@ -17,7 +17,9 @@
 #include "regex/regex.h"
 #include "tls/tls.h"
 
-enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_TOKEN, IDENTITY_CERTIFICATE, IDENTITY_NONE };
+enum identity_kind {
+    IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_TOKEN, IDENTITY_CERTIFICATE, IDENTITY_LOGIN, IDENTITY_NONE
+};
 
 /* Which of a certificate's names is the principal. There must be exactly one of that kind, and one that has no second spelling:
  * a CN that RFC 4514 need not escape, a URI of visible ASCII (of scheme spiffe: as SPIFFE-ID, 2 has it), a DNS name in lower
@@ -25,6 +27,12 @@ enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_TOKEN, IDEN
 enum identity_name { IDENTITY_CN = 0, IDENTITY_URI, IDENTITY_DNS, IDENTITY_EMAIL };
 #define IDENTITY_NAME_MAX 128
 #define IDENTITY_URI_MAX 255
+
+/* A login of this machine. */
+struct identity_login {
+    uint32_t uid;
+    const char *name;
+};
 
 /* One entry of a route's `identity:` list (schema/callgate.md). */
 struct identity_source {
@@ -34,7 +42,9 @@ struct identity_source {
     bool forward;          /* keep the credential for the upstream */
     const char *principal; /* NONE: fixed */
     const char *agent;     /* NONE: fixed; NULL: none */
-    const char *tenant;    /* NONE: fixed; CERTIFICATE: fixed, or NULL: exactly one O of the subject */
+    const struct identity_login *logins; /* LOGIN: those that the machine knows, the first of a uid first */
+    size_t login_count;
+    const char *tenant;    /* NONE, LOGIN: fixed; CERTIFICATE: fixed, or NULL: exactly one O of the subject */
     enum identity_name name;          /* CERTIFICATE: who is the principal; TOKEN with agent_by_certificate: the agent */
     bool agent_by_certificate;        /* TOKEN: a client certificate beside it names the agent; `handed_on` as `header` */
     const char *handed_on;            /* likewise: the header in which a trusted proxy hands it on; NULL: the connection's */
@@ -71,6 +81,7 @@ struct identity_request {
     struct span (*url)(const void *context, bool is_public);
     const void *context;
     const struct tls_names *certificate; /* of this connection, verified; NULL: none */
+    const uint32_t *uid;            /* whose process is at the other end of a socket of this machine; NULL: it is none */
     bool is_from_proxy;             /* the peer is a trusted proxy */
     struct arena *arena;            /* for what is read out of a header; lives as long as the identity is used */
     struct span method;
@@ -90,7 +101,7 @@ struct identity {
     struct span agent;          /* the program that acts for the principal, borrowed likewise; empty: nothing says which */
     struct span agent_from;     /* "token", "key", "certificate", "configuration"; at == NULL: no agent */
     struct span actors;         /* as the token has it */
-    struct span authentication; /* "api_key", "bearer", "token", "certificate", "none" */
+    struct span authentication; /* "api_key", "bearer", "token", "certificate", "login", "none" */
     struct identity_token *token; /* that names principal and tenant, until identity_leave; NULL: no token does */
     const struct identity_provider *provider; /* the token's, as the configuration had it */
     const char *fault;          /* of a token, in words, for the log; NULL: none */
@@ -129,6 +140,10 @@ bool identity_token_holds(const struct identity_token *token, const struct ident
 
 /* Whether who was let in by a key would still be, as the same: by the key's digest, since nobody keeps the key itself. */
 bool identity_key_holds(const struct identity *identity, const struct identity_keys *keys, int64_t now_us);
+
+/* Fills in source->logins from a file in the form of passwd(5); what is in it lies in the arena. Errors: as file_read;
+ * CODE_NOMEM. */
+enum code identity_logins_read(const char *path, struct arena *arena, struct identity_source *source, struct why *why) MUST_USE;
 
 /* A new random key for an agent: "cg_" and 43 characters of base64url; its digest goes into the store. */
 enum code identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES]) MUST_USE;

@@ -29,6 +29,7 @@
 struct proxy_listen {
     struct sock_address address;    /* port 0: the kernel chooses one, and proxy_address returns it */
     const char *socket;             /* a Unix socket, for pipes alone, in place of the address; NULL: none */
+    bool is_shared;                 /* of it: other users of this machine may ask there, too */
     struct tls_context *tls;        /* NULL: plain HTTP */
     uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
     uint64_t read_rate;             /* bytes a second that an agent must take at least, after body_ms; 0: 8 KiB */

@@ -60,6 +60,7 @@ struct pair {
     enum step step;
     enum reason ending;       /* UNSET: alive; the first one stays */
     bool is_tls;
+    uint32_t peer_uid;        /* of a pipe: whose process it is */
     bool is_pipe;             /* a pipe of this machine; the server's end that it handed over is its only way to a server */
     bool is_introduced;       /* a pipe: its first bytes are here */
     bool is_settled;          /* a pipe: is_agreed is known */

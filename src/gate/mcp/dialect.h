@@ -33,6 +33,8 @@ struct dialect {
     bool is_run_once;             /* a command that speaks it reads one request, writes one answer and ends */
     bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty; that of a
                                    * 4xx or 5xx is read, too, and left out where it is no error */
+    bool is_asked;                /* whether a call may be made is all that is asked: nothing goes up, and all that comes is the
+                                   * gate's own answer, which denial_write writes for PERMITTED, too */
     const char *tenant_header, *correlation_header; /* of a route that names none; NULL: the gate's own defaults */
     uint32_t reply_ms;            /* likewise: until the answer's head, and between its pieces; 0 */
     uint64_t response_bytes;      /* likewise */
@@ -45,6 +47,9 @@ struct dialect {
     /* BODY: reads a POST's body into `message`, as `open` left it. Takes and returns what mcp_read does. */
     enum reason (*read)(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                         struct mcp_message *message, struct json_fault *fault);
+
+    /* BODY: what a message that was read calls its session; empty: nothing. NULL: none does, and the head says it. */
+    struct span (*session)(const struct mcp_message *message);
 
     /* SEND: appends the path below the upstream's; NULL: what came below the route. */
     enum code (*write_path)(const struct mcp_message *message, struct buf *out);
@@ -59,7 +64,7 @@ struct dialect {
     /* Of a dialect that is run once: what the gate has to tell beside a call, for whoever reads the command's output. */
     enum code (*error_write)(const char *text, struct buf *out);
 
-    /* REPLY: as mcp_reply_read. */
+    /* REPLY: as mcp_reply_read. What is only asked has none. */
     enum reason (*reply_read)(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                               struct mcp_reply *reply, struct json_fault *fault);
 
@@ -77,6 +82,6 @@ struct dialect {
 #define DIALECTS_MAX 8
 extern const struct dialect *const dialects[DIALECTS_MAX + 1];
 
-extern const struct dialect dialect_mcp, dialect_octopus, dialect_okso;
+extern const struct dialect dialect_mcp, dialect_octopus, dialect_okso, dialect_hook;
 
 #endif

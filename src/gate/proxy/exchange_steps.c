@@ -162,6 +162,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
     message->opens_urls = message->opens_urls && pair->conf->console_url != NULL;
     route__correlate_body(exchange);
     exchange->call->body = buf_peek(&exchange->call->canonical);
+    if (reason == REASON_PERMITTED && exchange->dialect->session != NULL)
+        exchange->session_id = exchange->call->asked.session = exchange->dialect->session(message);
     if (reason == REASON_PERMITTED && exchange->call->is_join)
         reason = join_refuses(exchange->route, message);
     if (reason == REASON_PERMITTED)
@@ -219,7 +221,8 @@ static enum code record(struct pair *pair)
 
         if (code != CODE_OK)
             return code;
-        call->is_permitted = call->owes_outcome = call_is_permit(call);
+        call->is_permitted = call_is_permit(call);
+        call->owes_outcome = call->is_permitted && call->expects_outcome;
         exchange->unrecorded = call->next;
     }
     exchange->own->is_permitted = refusal == REASON_UNSET;
@@ -270,6 +273,10 @@ static bool go_on(struct pair *pair)
     exchange->progress = CALL_DURABLE;
     if (!own->is_permitted) {
         deny_answer(pair, own->refusal);
+        return true;
+    }
+    if (exchange->dialect->is_asked) {
+        deny_answer(pair, REASON_PERMITTED);
         return true;
     }
     if (exchange->endpoint.at != NULL && !legacy_open_call(pair)) {

@@ -115,7 +115,7 @@ static void decide(struct pair *pair, struct gate *gate)
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
         call->asked.time_us = own->asked.time_us;
         call->read_us = clock_monotonic_us();
-        call->expects_outcome = true;
+        call->expects_outcome = !exchange->dialect->is_asked; /* what a client does itself, it may never tell of */
         if (own->refused != REASON_UNSET)
             call->refused = own->refused;
         if (exchange->pass == NULL) {

@@ -4,6 +4,7 @@
 #include "os/local.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* A connection of a pipe: a process of this machine that stands between an agent and a server on stdio. The pipe names a
  * route and hands over a socket to its server; from then on it is a pair like any other. There is no network between, so
@@ -19,6 +20,7 @@ void pipe__introduced(struct pair *pair)
 
     pair->is_introduced = true;
     local_peer(pair->front.stream, &uid, &pid);
+    pair->peer_uid = uid;
     (void)snprintf(pair->client, sizeof pair->client, "unix:uid=%u pid=%d", (unsigned)uid, (int)pid);
     if (local_take(pair->front.stream, &back) != CODE_OK) {
         pair_close(pair, REASON_MEMORY);
@@ -57,6 +59,14 @@ bool pipe__waits(struct pair *pair)
     return false;
 }
 
+/* Other users of this machine may ask whether they may call something, each as who he is. They have no way to servers here. */
+static bool may_come(const struct pair *pair, const struct proxy_route *route)
+{
+    bool knows_all = route->dialect->is_asked && route->identity_count > 0 && route->identity[0].kind != IDENTITY_NONE;
+
+    return knows_all || pair->peer_uid == 0 || pair->peer_uid == geteuid();
+}
+
 enum reason pipe__find(struct pair *pair)
 {
     const struct proxy_conf *conf = pair->conf;
@@ -64,7 +74,8 @@ enum reason pipe__find(struct pair *pair)
     enum reason reason = REASON_ROUTE_UNKNOWN;
 
     for (size_t i = 0; i < conf->route_count; i++) {
-        if (!conf->routes[i].is_pipe || !span_equals(conf->routes[i].name, name))
+        if (!conf->routes[i].is_pipe || !span_equals(conf->routes[i].name, name) ||
+            !may_come(pair, &conf->routes[i]))
             continue;
         pair->line.route = pair->back.stream != NULL ? &conf->routes[i] : NULL;
         reason = route__lead(pair, &(struct place){.route = &conf->routes[i]});

@@ -107,7 +107,7 @@ static void accepted(void *context, int fd, const struct sock_address *peer)
     const struct proxy_listen *listen = &lane->conf->listens[listener->index];
     struct stream *stream;
 
-    if ((listen->socket ? local_stream_new(fd, &stream)
+    if ((listen->socket ? local_stream_new(fd, listen->is_shared, &stream)
          : listen->tls  ? tls_accept(listen->tls, fd, &stream)
                         : sock_stream_new(fd, &stream)) != CODE_OK) {
         sock_close(&fd);
@@ -159,11 +159,11 @@ void proxy__write_difference(const struct lane *lane, struct buf *out)
 /* ---- opening ---- */
 
 /* A Unix socket cannot be bound twice, so all workers share the first one's. */
-static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_t index, const char *path, int *fd,
-                             struct why *why)
+static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_t index,
+                             const struct proxy_listen *listen, int *fd, struct why *why)
 {
     if (lane->worker.index == 0)
-        return local_listen(path, "pipe", 0600, fd, why);
+        return local_listen(listen->socket, "pipe", listen->is_shared ? 0666 : 0600, fd, why);
     *fd = fcntl(proxy->lanes[0].listeners[index].listener.fd, F_DUPFD_CLOEXEC, 3);
     return CODE_OK;
 }
@@ -194,7 +194,7 @@ static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t in
     if (there > 0)
         (void)service_at(start->inherited, address, path, lane->worker.index % there, &fd);
     else if (path != NULL)
-        code = open_socket(proxy, lane, index, path, &fd, why);
+        code = open_socket(proxy, lane, index, &start->conf_take->listens[index], &fd, why);
     else
         code = sock_listen(address, &fd, why);
     if (code == CODE_OK && fd != -1 && path == NULL && sock_local(fd, address) != CODE_OK)

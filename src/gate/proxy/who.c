@@ -74,6 +74,7 @@ static struct identity_request request_of(struct pair *pair)
     return (struct identity_request){
         .header = header_of,
         .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
+        .uid = pair->is_pipe ? &pair->peer_uid : NULL,
         .is_from_proxy = !pair->is_pipe && proxy_conf_trusts(pair->conf, &pair->peer),
         .arena = &exchange->arena,
         .url = url_of,

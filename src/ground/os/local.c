@@ -89,6 +89,7 @@ static enum code listen_as(int type, const char *path, const char *key, mode_t m
 {
     struct sockaddr_un address;
     enum code code = clear_place(type, path, key, why);
+    mode_t mask;
     int fd;
 
     *out = -1;
@@ -98,15 +99,16 @@ static enum code listen_as(int type, const char *path, const char *key, mode_t m
         return why_set(why, CODE_INVALID, "%s is longer than a socket's path may be (%zu bytes); name another place with "
                        "`%s: {socket: FILE}`", path, sizeof address.sun_path - 1, key);
     fd = local_socket(type);
-    /* bind gives the name the descriptor's mode, so that others can connect at no time. */
+    /* bind gives the name the descriptor's mode, so that others than it says can connect at no time. */
+    mask = umask((mode_t)(0777 & ~mode));
     if (fd == -1 || fchmod(fd, mode) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         (type == SOCK_STREAM && listen(fd, BACKLOG) != 0)) {
         code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerror(errno));
         sock_close(&fd);
-        return code;
     }
+    (void)umask(mask);
     *out = fd;
-    return CODE_OK;
+    return code;
 }
 
 enum code local_listen(const char *path, const char *key, mode_t mode, int *out, struct why *why)
@@ -223,6 +225,7 @@ struct local_stream {
     size_t filled;
     int handed;           /* -1: none, or taken */
     bool is_introduced;
+    bool is_shared;       /* anybody may come */
     struct ucred peer;
 };
 
@@ -315,7 +318,7 @@ static enum io local_handshake(struct stream *stream)
 
     if (local->is_introduced)
         return IO_OK;
-    if (local->peer.uid != 0 && local->peer.uid != geteuid())
+    if (!local->is_shared && local->peer.uid != 0 && local->peer.uid != geteuid())
         return fail(local, "the socket belongs to another user");
     while (io == IO_OK && local->filled < sizeof local->bytes) {
         io = receive(local, local->bytes + local->filled, sizeof local->bytes - local->filled, &done);
@@ -390,7 +393,7 @@ static enum code make(int fd, struct local_stream **out)
     return CODE_OK;
 }
 
-enum code local_stream_new(int fd, struct stream **out)
+enum code local_stream_new(int fd, bool is_shared, struct stream **out)
 {
     struct ucred peer;
     socklen_t len = sizeof peer;
@@ -401,6 +404,7 @@ enum code local_stream_new(int fd, struct stream **out)
     if (code != CODE_OK)
         return code;
     local->peer = peer;
+    local->is_shared = is_shared;
     *out = &local->stream;
     return CODE_OK;
 }

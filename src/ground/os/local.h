@@ -26,6 +26,7 @@
 /* Listens at `path`. It replaces a socket that an ended gate left behind, but never one where somebody listens, nor a file
  * of another kind.
  * Takes: key: the key of the configuration that names the place, for the error; mode: 0600: only its own user may connect.
+ * The process's umask is another one meanwhile: no other thread makes files.
  * Errors: CODE_BUSY where somebody listens. */
 enum code local_listen(const char *path, const char *key, mode_t mode, int *fd, struct why *why) MUST_USE;
 
@@ -60,8 +61,9 @@ void local_drop(int *fd);
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed) MUST_USE;
 
 /* The other side: makes a stream over an accepted socket, whose handshake reads the introduction. The handshake fails where
- * the socket belongs to neither this process's user nor root. On failure here the descriptor is still the caller's. */
-enum code local_stream_new(int fd, struct stream **stream) MUST_USE;
+ * the socket belongs to neither this process's user nor root, unless `is_shared`. On failure here the descriptor is
+ * still the caller's. */
+enum code local_stream_new(int fd, bool is_shared, struct stream **stream) MUST_USE;
 
 /* These take a stream whose handshake is done. */
 struct span local_name(const struct stream *stream);

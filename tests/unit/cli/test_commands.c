@@ -205,7 +205,7 @@ static void old_spellings_name_new_ones(void **state)
 /* ---- 12.15: conventions, as src/desk/README.md has them ---- */
 
 /* What prints something for another program, or nothing. */
-static const char *const answer_nobody[] = {"serve", "pipe", "audit open", "audit prove", "plan sign", "logout", "telemetry",
+static const char *const answer_nobody[] = {"serve", "pipe", "hook", "audit open", "audit prove", "plan sign", "logout", "telemetry",
                                             "completion", NULL};
 /* By what nothing is let through and nothing is taken away. */
 static const char *const need_no_reason[] = {"init", "tools fetch", "audit archive", NULL};

@@ -88,6 +88,44 @@ static void faults_of_pipes(void **state)
         "01234567890123456789}\nroutes: [" ROUTE "]\n", "longer than 107 bytes");
 }
 
+#define HOOK "{name: claude-code, dialect: hook, identity: [{login: {tenant: desk}}]}"
+
+static void a_route_for_hooks(void **state) /* 15.7 */
+{
+    struct conf *conf = good("pipe: {shared: true}\nroutes: [" HOOK ", " ROUTE ", " WEB "]\n");
+    const struct identity_source *login = NULL;
+    struct conf_pipe_route route;
+    struct faults faults;
+
+    (void)state;
+    assert_true(conf->proxy->listens[1].is_shared);
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        if (conf->proxy->routes[i].dialect->is_asked)
+            login = conf->proxy->routes[i].identity;
+    assert_non_null(login);
+    assert_true(login->kind == IDENTITY_LOGIN && login->login_count > 0);
+    assert_true(login->logins[0].uid == 0 && strcmp(login->logins[0].name, "root") == 0);
+    conf_free(&conf);
+    faults_init(&faults);
+    assert_int_equal(conf_pipe_route(path, "claude-code", true, &route, &faults), CODE_OK);
+    assert_true(route.pipe.is_shared && span_is(route.name, "claude-code") && route.server_count == 2);
+    assert_true(span_is(route.servers[0], "files") && span_is(route.servers[1], "web"));
+    arena_fini(&route.arena);
+    assert_int_equal(conf_pipe_route(path, NULL, false, &route, &faults), CODE_OK); /* of a pipe it is none */
+    assert_true(span_is(route.name, "files"));
+    arena_fini(&route.arena);
+    assert_int_equal(conf_pipe_route(path, "files", true, &route, &faults), CODE_INVALID);
+    assert_non_null(strstr(faults.fault[0].text, "there is no route for hooks named files"));
+    arena_fini(&route.arena);
+    bad("routes: [{name: h, dialect: hook}]\n", "who asks `callgate hook` is not said");
+    bad("routes: [{name: h, dialect: hook, identity: [{bearer: key}]}]\n", "shows no credential");
+    bad("routes: [{name: h, dialect: hook, path: /x, identity: [{login: {tenant: d}}], upstream: {url: 'http://127.0.0.1:1/'}}]\n",
+        "nothing goes up");
+    bad("routes: [{name: w, path: /w, upstream: {url: 'http://127.0.0.1:1/m'}, identity: [{login: {tenant: d}}]}]\n",
+        "over a network nobody knows it");
+    bad("routes: [{name: h, dialect: hook, identity: [{login: {}}]}]\n", "tenant");
+}
+
 static void what_a_pipe_reads(void **state)
 {
     struct conf_pipe_route route;
@@ -98,24 +136,24 @@ static void what_a_pipe_reads(void **state)
     (void)state;
     conf_free(&conf);
     faults_init(&faults);
-    assert_int_equal(conf_pipe_route(path, "files", &route, &faults), CODE_OK);
+    assert_int_equal(conf_pipe_route(path, "files", false, &route, &faults), CODE_OK);
     assert_true(span_is(route.name, "files") && strcmp(route.dialect->name, "mcp") == 0 && span_is_empty(route.key_header));
     assert_int_equal(route.line_bytes, 4 << 20);
     arena_fini(&route.arena);
-    assert_int_equal(conf_pipe_route(path, "keyed", &route, &faults), CODE_OK);
+    assert_int_equal(conf_pipe_route(path, "keyed", false, &route, &faults), CODE_OK);
     assert_true(span_is(route.key_header, "X-API-Key") && strcmp(route.dialect->name, "okso") == 0);
     assert_int_equal(route.line_bytes, 1 << 20);
     arena_fini(&route.arena);
-    assert_int_equal(conf_pipe_route(path, "borne", &route, &faults), CODE_OK);
+    assert_int_equal(conf_pipe_route(path, "borne", false, &route, &faults), CODE_OK);
     assert_true(span_is(route.key_header, "Authorization"));
     assert_string_equal(route.key_prefix, "Bearer ");
     arena_fini(&route.arena);
-    assert_int_equal(conf_pipe_route(path, "web", &route, &faults), CODE_INVALID); /* it is for the network */
+    assert_int_equal(conf_pipe_route(path, "web", false, &route, &faults), CODE_INVALID); /* it is for the network */
     arena_fini(&route.arena);
-    assert_int_equal(conf_pipe_route(path, NULL, &route, &faults), CODE_INVALID);
+    assert_int_equal(conf_pipe_route(path, NULL, false, &route, &faults), CODE_INVALID);
     assert_non_null(strstr(faults.fault[1].text, "several routes"));
     arena_fini(&route.arena);
-    assert_int_equal(conf_pipe_route("/nonexistent/callgate.yaml", NULL, &route, &faults), CODE_INVALID);
+    assert_int_equal(conf_pipe_route("/nonexistent/callgate.yaml", NULL, false, &route, &faults), CODE_INVALID);
     arena_fini(&route.arena);
 }
 
@@ -138,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_needs_no_listener),
         cmocka_unit_test(faults_of_pipes),
+        cmocka_unit_test(a_route_for_hooks),
         cmocka_unit_test(what_a_pipe_reads),
     };
 

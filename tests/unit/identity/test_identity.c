@@ -133,6 +133,38 @@ static void none_stands_alone(void **state)
     assert_int_equal(decide(beside, 2, (struct headers){0}, NULL, 1, &identity), REASON_CREDENTIAL_MISSING);
 }
 
+static struct span no_header(const void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return SPAN_NONE;
+}
+
+/* 15.7: the kernel says whose process it is */
+static void a_login_is_the_peers(void **state)
+{
+    static const struct identity_login logins[] = {{1000, "ada"}, {1000, "ada2"}, {1001, "bob"}};
+    const struct identity_source login = {.kind = IDENTITY_LOGIN, .tenant = "desk", .logins = logins, .login_count = 3};
+    struct arena arena;
+    uint32_t uid = 1000;
+    struct identity_request request = {.header = no_header, .arena = &arena};
+    struct identity identity;
+
+    (void)state;
+    arena_init(&arena, 4096);
+    assert_int_equal(identity_decide(&login, 1, NULL, &request, &identity), REASON_CREDENTIAL_MISSING);
+    request.uid = &uid;
+    assert_int_equal(identity_decide(&login, 1, NULL, &request, &identity), REASON_PERMITTED);
+    assert_true(span_is(identity.principal, "ada") && span_is(identity.tenant, "desk"));
+    assert_true(span_is(identity.authentication, "login") && span_is_empty(identity.agent));
+    uid = 4000000000;
+    assert_int_equal(identity_decide(&login, 1, NULL, &request, &identity), REASON_PERMITTED);
+    assert_true(span_is(identity.principal, "uid:4000000000")); /* it has no login, and none is called so */
+    request.claimed_tenant = SPAN_LIT("acme");
+    assert_int_equal(identity_decide(&login, 1, NULL, &request, &identity), REASON_TENANT_NOT_ALLOWED);
+    arena_fini(&arena);
+}
+
 static void keys_expire(void **state)
 {
     struct identity identity;
@@ -307,6 +339,7 @@ int main(void)
         cmocka_unit_test(first_present_decides),
         cmocka_unit_test(bearer_form),
         cmocka_unit_test(none_stands_alone),
+        cmocka_unit_test(a_login_is_the_peers),
         cmocka_unit_test(keys_expire),
         cmocka_unit_test(tenants_are_claimed),
         cmocka_unit_test(the_longest_tenant),

@@ -21,7 +21,7 @@ static int setup(void **state)
     (void)state;
     if (local_pair(front) != CODE_OK || local_pair(back) != CODE_OK)
         return -1;
-    return local_stream_new(front[1], &stream) == CODE_OK ? 0 : -1;
+    return local_stream_new(front[1], false, &stream) == CODE_OK ? 0 : -1;
 }
 
 static const unsigned char digest[LOCAL_DIGEST_BYTES] = "what the pipe reads in 31 bytes";
@@ -167,7 +167,7 @@ static void descriptors_come_with_their_message_or_not_at_all(void **state)
     assert_int_equal(count, 0);
     stream_close(&stream);
     assert_ok(local_pair(front));
-    assert_int_equal(local_stream_new(front[1], &stream), CODE_OK);
+    assert_int_equal(local_stream_new(front[1], false, &stream), CODE_OK);
     while (local_hand(front[1], span_of((const char *)&said, sizeof said), back, 1) == CODE_OK)
         count++;
     assert_int_equal(errno, EAGAIN); /* and whoever hands over does not wait */
