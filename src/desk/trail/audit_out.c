@@ -2,6 +2,7 @@
 #include "trail/audit_out.h"
 
 #include "args/command.h"
+#include "cli/csv.h"
 #include "query/centre.h"
 #include "args/print.h"
 #include "rows/row.h"
@@ -180,40 +181,6 @@ static enum code json_row(struct audit_out *out, const struct query_row *row)
 
 /* ---- CSV (RFC 4180) ---- */
 
-/* Spreadsheets run what begins like this; also in its full-width forms. */
-static bool looks_like_formula(struct span text)
-{
-    static const char *const beginnings[] = {"=", "+", "-", "@", "\t", "\r", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
-                                             "\xef\xbc\xa0", NULL};
-
-    for (size_t i = 0; beginnings[i] != NULL; i++)
-        if (span_starts_with(text, span_text(beginnings[i])))
-            return true;
-    return false;
-}
-
-enum code audit_out_csv(struct buf *to, struct span text, bool is_number)
-{
-    static const char parting[] = ",\";"; /* at a semicolon spreadsheets of many languages part cells */
-    bool quoted = false;
-
-    for (const char *at = parting; *at != '\0'; at++)
-        quoted = quoted || span_find(text, *at) < text.len;
-    if (quoted)
-        buf_add_byte(to, '"');
-    if (!is_number && looks_like_formula(text))
-        buf_add_byte(to, '\'');
-    while (text.len > 0) { /* a quote is doubled */
-        size_t part = span_find(text, '"');
-
-        terminal_add(to, span_part(text, 0, part));
-        if (part < text.len)
-            buf_add_text(to, "\"\"");
-        text = span_part(text, part + 1, SIZE_MAX);
-    }
-    return quoted ? buf_add_byte(to, '"') : buf_code(to);
-}
-
 static enum code csv_line(struct audit_out *out, const struct query_row *row, bool names)
 {
     size_t count = out->field_count != 0 ? out->field_count : (size_t)row->count;
@@ -224,7 +191,7 @@ static enum code csv_line(struct audit_out *out, const struct query_row *row, bo
 
         if (i > 0)
             buf_add_byte(&out->line, ',');
-        audit_out_csv(&out->line, names ? span_text(name) : value->text, !names && value->is_number);
+        csv_add(&out->line, names ? span_text(name) : value->text, !names && value->is_number);
     }
     buf_add_text(&out->line, "\r\n");
     return print(&out->line);

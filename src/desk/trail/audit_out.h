@@ -38,8 +38,4 @@ void audit_out_end(struct audit_out *out);
 /* One object for a row: every column, or the fields; for those who print in other surroundings. */
 enum code audit_out_json(struct buf *to, const struct audit_out *out, const struct query_row *row);
 
-/* One CSV value: quoted where it must be, control characters escaped, and with a ' before what a spreadsheet would take for a
- * formula. */
-enum code audit_out_csv(struct buf *to, struct span text, bool is_number);
-
 #endif

@@ -6,6 +6,7 @@
 #include "trail/audit_out.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/csv.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -68,7 +69,7 @@ static void csv(struct exporting *e, const struct query_row *row)
     for (const char *const *name = columns_of(e); *name != NULL; name++) {
         if (name != columns_of(e))
             buf_add_byte(&e->safe, ',');
-        audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
+        csv_add(&e->safe, query_value(row, *name), is_number(row, *name));
     }
     buf_add_text(&e->safe, "\r\n");
 }

@@ -2,7 +2,7 @@
 /* 3.4: what agents chose reaches no terminal and no spreadsheet as anything but text. */
 #include "unicode/terminal.h"
 
-#include "trail/audit_out.h"
+#include "cli/csv.h"
 #include "unicode/unicode.h"
 
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void test_csv(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(audit_out_csv(&out, span_text(rows[i].text), rows[i].is_number), CODE_OK);
+        assert_int_equal(csv_add(&out, span_text(rows[i].text), rows[i].is_number), CODE_OK);
         same(rows[i].csv);
     }
 }
