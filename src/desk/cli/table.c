@@ -4,6 +4,7 @@
 #include "args/command.h"
 #include "args/print.h"
 #include "base/num.h"
+#include "cli/csv.h"
 #include "cli/told.h"
 #include "unicode/terminal.h"
 
@@ -90,6 +91,55 @@ enum code table_add_told(struct table *table, const struct json_node *row)
     return end_row(table);
 }
 
+/* ---- CSV ---- */
+
+static const char *key_of(const struct table_column *column)
+{
+    return column->key != NULL ? column->key : column->title;
+}
+
+/* What says nothing is an empty cell. */
+static enum code add_csv_cell(struct table *table, const struct table_column *column, const struct json_node *row)
+{
+    const struct json_node *value = json_member(row, span_text(key_of(column)));
+
+    if (column->words == NULL)
+        return csv_add(&table->line, told_text(row, key_of(column)), value != NULL && value->type == JSON_NUMBER);
+    buf_clear(&table->cells);
+    told_add(&table->cells, row, column->words);
+    return csv_add(&table->line, buf_peek(&table->cells), false);
+}
+
+/* Takes: row: NULL: the names are written. */
+static enum code print_csv(struct table *table, const struct json_node *row)
+{
+    enum code code;
+
+    for (size_t i = 0; i < table->count; i++) {
+        buf_add_text(&table->line, i > 0 ? "," : "");
+        if (row == NULL)
+            buf_add_text(&table->line, key_of(&table->columns[i]));
+        else
+            (void)add_csv_cell(table, &table->columns[i], row);
+    }
+    code = buf_add_text(&table->line, "\r\n");
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(&table->line));
+    buf_clear(&table->line);
+    return code;
+}
+
+static enum code add_csv(struct table *table, const struct json_node *row)
+{
+    enum code code = table->titled ? CODE_OK : print_csv(table, NULL);
+
+    table->titled = true;
+    table->rows++;
+    return code == CODE_OK ? print_csv(table, row) : code;
+}
+
+/* ---- a document ---- */
+
 enum code table_add(struct table *table, struct doc **row)
 {
     struct told told;
@@ -101,7 +151,7 @@ enum code table_add(struct table *table, struct doc **row)
     }
     code = told_read(&told, *row);
     if (code == CODE_OK)
-        code = table_add_told(table, told.root);
+        code = table->as_csv ? add_csv(table, told.root) : table_add_told(table, told.root);
     told_end(&told);
     doc_free(row);
     return code;
@@ -238,7 +288,7 @@ enum code table_end(struct table *table)
 {
     enum code code = table_flush(table);
 
-    if (table->rows == 0 && !table->as_json && table->nothing != NULL)
+    if (table->rows == 0 && !table->as_json && !table->as_csv && table->nothing != NULL)
         print_safely(stdout, "%s\n", table->nothing);
     buf_fini(&table->cells);
     buf_fini(&table->line);

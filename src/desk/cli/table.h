@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a command's answer on stdout: each a document, which is a line of JSON, or a line of a table that fits the terminal.
+/* Rows of a command's answer on stdout: each a document, which is a line of JSON or CSV, or a line of a table that fits the
+ * terminal.
  *
  * Whatever stands in a row, no byte of it steers a terminal: see unicode/terminal.h. Cells are counted, not bytes.
  *
@@ -30,7 +31,7 @@ struct table_column {
 };
 
 struct table {
-    bool as_json;
+    bool as_json, as_csv; /* as_csv: may be set before the first row; the columns' members are its names */
     const char *nothing; /* what table_end says to people, where no row came; or NULL */
     const struct table_column *columns;
     size_t count, rows;
