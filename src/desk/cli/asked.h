@@ -43,7 +43,7 @@ struct asked {
     bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams, despite_unshipped;
     /* who says so, and why */
     const char *by, *why;
-    uint64_t lasts_ms, keep_ms;
+    uint64_t lasts_ms, keep_ms, unused_ms;
     bool unseen, again, waiting, lost, check;
     /* proofs and keys */
     const char *checkpoints, *earlier, *key_file, *keys, *key_id;

@@ -192,6 +192,27 @@ const struct command commands[] = {
              TEXT("name", name, "NAME", "the policy's name; `learned` by default"),
              PATH("audit", audit, "DATABASE", "with the sealed ones beside it; the configuration's by default"), FROM,
              FLAG("json", json, "the draft and what is known of it as one JSON object"), CONFIG)},
+    {IS("policy access", cmd_policy_access, "who may call what, by which rule, and who did"),
+     .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
+     ABOUT("Tells of each principal, group and agent that a rule names, that has a key or that the trail saw, and of each\n"
+           "tool that a server told or that was called: permit, forbid, ask (a person is asked) or depends, with the rules\n"
+           "and what they ask of the call that is not known; how often it was called, and when last. By the gate's own\n"
+           "judgement, of calls of which nothing else is known: arguments, time, address and what came before are open. A\n"
+           "principal has the groups and scopes with which it last came. What no rule permits and nobody called is left out,\n"
+           "but for --all. --unused shows the rules that applied to no call for so long instead. Stops, and definitions that\n"
+           "nobody accepted, deny calls besides. Exit status 1: a file of the trail is missing; what is there counts."),
+     OPTIONS(TEXT("tenant", tenant, "NAME", "of this tenant; in names * stands for anything"),
+             TEXT("principal", principal, "NAME", "this principal, and nobody else who is not named"),
+             TEXT("agent", agent, "NAME", "this agent, likewise"),
+             LIST("group", groups, "NAME", "this group, likewise; may be repeated"),
+             TEXT("upstream", upstream, "NAME", "tools of this route"), TEXT("tool", tool, "NAME", "this tool"),
+             DURATION("unused", unused_ms, "rules that applied to no call for so long: 90d"),
+             TIME("since", since_us, "count calls from then on: " WHEN_FORMS),
+             NUMBER("version", version, "N", 1, 0, "by this stored version; by default the active one"),
+             FLAG("all", all, "also what no rule permits"),
+             FORMAT(sheets, "json, or csv: RFC 4180 with a line of names, made safe for spreadsheets"),
+             PATH("audit", audit, "DATABASE", "with the sealed ones beside it; the configuration's by default"), FROM,
+             JSON_LINES, STORE)},
 
     GROUP("approvals", "calls that a person decides"),
     {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = DECIDERS, .lasts = true,

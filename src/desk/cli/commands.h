@@ -61,7 +61,7 @@ extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_hook, cmd_upgrade, cmd_stat
     cmd_console, cmd_telemetry, cmd_completion, cmd_version;
 extern command_fn cmd_policy_check, cmd_policy_fmt, cmd_policy_test, cmd_policy_load, cmd_policy_remove, cmd_policy_activate,
     cmd_policy_list, cmd_policy_show, cmd_policy_diff, cmd_policy_explain, cmd_policy_replay, cmd_policy_learn,
-    cmd_policy_import;
+    cmd_policy_import, cmd_policy_access;
 extern command_fn cmd_approvals_list, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;
 extern command_fn cmd_tools_list, cmd_tools_show, cmd_tools_diff, cmd_tools_fetch, cmd_tools_accept, cmd_tools_withdraw;
 extern command_fn cmd_fleet_init, cmd_fleet_join, cmd_fleet_leave, cmd_fleet_rejoin, cmd_fleet_upgrade, cmd_fleet_status;

@@ -131,6 +131,7 @@ static const char *const verdicts[] = {"permit", "deny", "hold", NULL}, *const e
 static const char *const orders[] = {"newest", "oldest", NULL};
 static const char *const formats[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
 static const char *const asks[] = {"json", "csv", "sql", NULL};
+static const char *const sheets[] = {"json", "csv", NULL};
 static const char *const reports[] = {"json", "github", "sarif", NULL};
 
 #endif
