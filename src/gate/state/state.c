@@ -266,10 +266,15 @@ static void let_go(struct gate_token *token)
     *token = (struct gate_token){.state = NULL};
 }
 
-/* Takes: is_past: the call was permitted before, so it counts whatever the limits say. A value that a person let by takes no
- * place, then as now. */
+enum taking {
+    TAKING_NOW,
+    TAKING_PAST,   /* the call was permitted before, so it counts whatever the limits say */
+    TAKING_WATCHED /* of a monitored permit, which counts at this node alone */
+};
+
+/* A value that a person let by takes no place, now as then. */
 static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
-                      bool is_past, struct tally_take takes[POLICY_LIMITS_MAX], uint32_t *count)
+                      enum taking taking, struct tally_take takes[POLICY_LIMITS_MAX], uint16_t *count)
 {
     *count = 0;
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
@@ -280,7 +285,8 @@ static enum code take(const struct gate_moment *moment, const struct question *q
             amount.value = spent->values[limit->at];
         *one = take_of(moment, question, limit, &amount);
         one->beyond = spent->beyond && limit->asks;
-        one->is_past = is_past && !(one->beyond && one->of_values);
+        one->is_past = taking == TAKING_PAST && !(one->beyond && one->of_values);
+        one->of_fleet = one->of_fleet && taking != TAKING_WATCHED;
     }
     return tally_take(moment->state->tally, takes, *count, moment->now_us);
 }
@@ -292,12 +298,33 @@ static enum code take_limits(const struct gate_moment *moment, const struct ques
 
     token->takes = mem_alloc(POLICY_LIMITS_MAX * sizeof *token->takes);
     if (token->takes != NULL)
-        code = take(moment, question, spent, false, token->takes, &token->count);
+        code = take(moment, question, spent, TAKING_NOW, token->takes, &token->count);
     if (code == CODE_OK)
         token->state = moment->state;
     else
         let_go(token);
     return code;
+}
+
+/* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
+static void watch_limits(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+                         struct gate_token *token)
+{
+    struct tally_take watched[POLICY_LIMITS_MAX], *takes;
+    uint16_t count;
+
+    if (take(moment, question, spent, TAKING_WATCHED, watched, &count) != CODE_OK)
+        return;
+    takes = mem_resize(token->takes, ((size_t)token->count + count) * sizeof *takes);
+    if (takes == NULL) {
+        for (uint16_t i = 0; i < count; i++)
+            tally_give_back(moment->state->tally, &watched[i]);
+        return;
+    }
+    memcpy(takes + token->count, watched, count * sizeof *takes);
+    token->takes = takes;
+    token->watched = count;
+    token->state = moment->state;
 }
 
 /* Takes the plan's step beside what the limits took; without a step, what the limits took is given back. */
@@ -326,9 +353,9 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
 {
     struct tally_take takes[POLICY_LIMITS_MAX];
-    uint32_t count;
+    uint16_t count;
 
-    (void)take(moment, question, spent, true, takes, &count);
+    (void)take(moment, question, spent, TAKING_PAST, takes, &count);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
@@ -343,9 +370,7 @@ static void deny(struct verdict *verdict, enum reason reason)
 void gate_state_judge(struct gate_moment *moment, const struct policy *policy, struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
 {
-    struct tally_take monitored[POLICY_LIMITS_MAX];
     enum code code = CODE_OK;
-    uint32_t count;
 
     question->state = gate_moment_view(moment);
     *token = (struct gate_token){.state = NULL};
@@ -370,9 +395,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
     moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
-    /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
     if (verdict->monitor_spent.limit != NULL)
-        (void)take(moment, question, &verdict->monitor_spent, false, monitored, &count);
+        watch_limits(moment, question, &verdict->monitor_spent, token);
 }
 
 void gate_token_spend(struct gate_token *token)
@@ -384,7 +408,7 @@ void gate_token_spend(struct gate_token *token)
 
 void gate_token_give_back(struct gate_token *token)
 {
-    for (uint32_t i = 0; token->state != NULL && i < token->count; i++)
+    for (uint32_t i = 0; token->state != NULL && i < (uint32_t)token->count + token->watched; i++)
         tally_give_back(token->state->tally, &token->takes[i]);
     if (token->state != NULL && token->step != 0)
         plan_uses_give_back(token->state->plans, token->plan, token->step);

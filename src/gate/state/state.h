@@ -56,13 +56,14 @@ struct gate_moment {
 /* For question.state; asks, and changes nothing. Lifetime: the moment's. */
 struct policy_state gate_moment_view(struct gate_moment *moment);
 
-/* What was taken for a call: of all limits of its permit, and a step of its plan. `takes` is its own until it is spent or given
- * back. */
+/* What was taken for a call: of all limits of its permit, of those of a monitored one, and a step of its plan. `takes` is its
+ * own until it is spent or given back. */
 struct gate_token {
     struct gate_state *state; /* NULL: nothing */
     struct tally_take *takes; /* few permits have limits */
     int64_t ends_us; /* when the step's plan ends */
-    uint32_t count;
+    uint16_t count;   /* of takes: the permit's, */
+    uint16_t watched; /* and behind them a monitored permit's */
     uint16_t step;   /* 0: none */
     uint16_t times;  /* how often that may be used */
     unsigned char plan[DIGEST_BYTES];
