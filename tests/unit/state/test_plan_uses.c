@@ -351,12 +351,73 @@ static void test_with_the_policy(void **state)
     policy_unref(&policy);
 }
 
+/* What other gates of a fleet have used counts here as much as there, and is told again where their centre lacks it. */
+static void test_learned_from_elsewhere(void **state)
+{
+    struct plan_step steps[3] = {{.times = 2}, {.times = 1}, {.times = 1}};
+    struct plan plan = plan_of(1, steps, 3, true);
+    const struct wish_used used[] = {{1, 2}, {2, 1}, {0, 5}, {PLAN_STEPS_MAX + 1, 5}}, fewer[] = {{1, 1}};
+    struct plan_uses *uses;
+    struct wish_told told;
+    uint64_t times[2] = {0};
+    struct buf bytes;
+
+    (void)state;
+    buf_init(&bytes, 65536);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
+    expect(uses, &plan, 2, REASON_PLAN_ORDER);
+    assert_int_equal(plan_uses_learn(uses, plan.digest, plan.tenant, NULL, 0, NOW), CODE_OK);
+    assert_int_equal(plan_uses_learn(uses, plan.digest, plan.tenant, used, 4, NOW), CODE_OK);
+    assert_int_equal(plan_uses_learn(uses, plan.digest, plan.tenant, fewer, 1, NOW), CODE_OK); /* an older word takes nothing back */
+    expect(uses, &plan, 1, REASON_PLAN_USED);
+    expect(uses, &plan, 2, REASON_PLAN_USED);
+    for (uint32_t part = 0; part < PLAN_USES_PARTS; part++)
+        plan_uses_write(uses, part, NOW, &bytes);
+    assert_int_equal(buf_len(&bytes), 2 * sizeof told);
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(&told, buf_peek(&bytes).at + i * sizeof told, sizeof told);
+        assert_int_equal(told.take.kind, WISH_STEP);
+        assert_memory_equal(told.take.key, plan.digest, DIGEST_BYTES);
+        assert_true(told.take.most >= 1 && told.take.most <= 2 && told.take.per_us > NOW);
+        times[told.take.most - 1] = told.take.amount;
+    }
+    assert_true(times[0] == 2 && times[1] == 1);
+    buf_clear(&bytes);
+    for (uint32_t part = 0; part < PLAN_USES_PARTS; part++)
+        plan_uses_write(uses, part, NOW + PLAN_LIFE_MAX_US + PLAN_LEEWAY_US, &bytes);
+    assert_int_equal(buf_len(&bytes), 0); /* that plan has ended, whenever it was signed */
+    expect(uses, &plan, 3, REASON_PERMITTED);
+    plan_uses_free(&uses);
+    buf_fini(&bytes);
+}
+
+/* Where there is no room for what was used elsewhere, the call is denied: gate_state_hear says so. */
+static void test_no_room_to_learn(void **state)
+{
+    const struct wish_used used[] = {{1, 1}};
+    struct plan_uses *uses;
+    enum code code = CODE_OK;
+    unsigned char digest[DIGEST_BYTES] = {0};
+    uint32_t plans = 0;
+
+    (void)state;
+    assert_int_equal(plan_uses_new(20000, &key, &uses), CODE_OK);
+    while (code == CODE_OK && plans < 10000) {
+        memcpy(digest, &plans, sizeof plans);
+        code = plan_uses_learn(uses, digest, SPAN_LIT("acme"), used, 1, NOW);
+        plans++;
+    }
+    assert_int_equal(code, CODE_NOMEM);
+    plan_uses_free(&uses);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_often_as_planned), cmocka_unit_test(test_in_their_order),
         cmocka_unit_test(test_not_before_the_step_before_stays), cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_room),
         cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_no_room_for_the_record),
+        cmocka_unit_test(test_learned_from_elsewhere), cmocka_unit_test(test_no_room_to_learn),
         cmocka_unit_test(test_told_once), cmocka_unit_test(test_with_the_policy),
     };
 
