@@ -36,6 +36,6 @@ void warn_fleet(const struct policy *policy, struct faults *warnings)
         warn_limits(&policy->rules[i], warnings);
     if (policy->rule_count > 0 && asks_over_nodes(policy))
         faults_add(warnings, policy->rules[0].source->path_text, 1, 1,
-                   "`session` by principal, tenant or correlation is asked of each gate's "
-                   "own calls: what was called at another gate of the fleet it does not know");
+                   "`session` by principal, tenant or correlation is asked of each gate's own calls: what was called at "
+                   "another gate of the fleet it does not know; ask by: [session], and send a session's calls to one gate");
 }

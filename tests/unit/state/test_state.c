@@ -213,32 +213,6 @@ static void test_a_monitored_limit_shows_what_it_would_do(void **state)
     leave(&room);
 }
 
-/* A call that is judged again, since the fleet or a person is asked meanwhile, has given back what it took before. */
-static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void **state)
-{
-    struct gate_moment moment = {.now_us = SECOND};
-    struct question question = ask("bot", "read");
-    struct gate_token token;
-    struct room room;
-
-    (void)state;
-    enter(&room, "policy: t\nrules:\n"
-                 "  - {id: b, effect: permit, match: {tools: [read]}, limit: {calls: 9, per: hour}}\n"
-                 "  - {id: a, effect: permit, mode: monitor, match: {tools: [read]}, limit: {calls: 2, per: minute}}\n");
-    moment.state = room.state;
-    for (unsigned round = 0; round < 5; round++) {
-        gate_state_judge(&moment, room.policy, &question, false, room.scratch, room.verdict, &token);
-        assert_int_equal(token.count, 1);
-        assert_int_equal(token.watched, 1);
-        if (round < 4)
-            gate_token_give_back(&token);
-    }
-    gate_token_spend(&token);
-    assert_true(judge(&room, &question, SECOND)->monitor_spent.limit != NULL); /* the second of two */
-    assert_true(judge(&room, &question, SECOND)->monitor_spent.limit == NULL);
-    leave(&room);
-}
-
 /* ---- sequences ---- */
 
 /* The call was permitted and goes on. */
@@ -608,7 +582,6 @@ int main(void)
         cmocka_unit_test(test_by_says_what_is_counted_together),
         cmocka_unit_test(test_tenants_may_share_a_limit),
         cmocka_unit_test(test_a_monitored_limit_shows_what_it_would_do),
-        cmocka_unit_test(test_a_monitored_limit_counts_a_call_that_is_judged_anew_once),
         cmocka_unit_test(test_no_mail_after_a_secret),
         cmocka_unit_test(test_by_principal_and_tenant),
         cmocka_unit_test(test_a_denied_call_leaves_no_trace),

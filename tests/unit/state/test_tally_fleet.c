@@ -4,6 +4,7 @@
 #include "state/state.h"
 
 #include "base/mem.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,12 +233,48 @@ static void test_a_state_goes_by_what_it_hears(void **state)
     gate_state_free(&room);
 }
 
+/* A call that is judged again, since the fleet or a person is asked meanwhile, has given back what it took before. */
+static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void **state)
+{
+    static const char text[] = "policy: t\nrules:\n"
+        "  - {id: b, effect: permit, match: {tools: [read]}, limit: {calls: 9, per: hour}}\n"
+        "  - {id: a, effect: permit, mode: monitor, match: {tools: [read]}, limit: {calls: 3, per: minute}}\n";
+    struct policy_file file = {SPAN_LIT("t.yaml"), span_text(text)};
+    struct question question = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
+                                .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("read")};
+    struct gate_moment moment = {.now_us = NOW};
+    static struct verdict verdict;
+    struct policy_scratch *scratch;
+    struct gate_token token;
+    struct policy *policy;
+    struct faults faults;
+
+    (void)state;
+    faults_init(&faults);
+    assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, NULL), CODE_OK);
+    assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
+    assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &moment.state), CODE_OK);
+    for (unsigned round = 0; round < 12; round++) {
+        gate_state_judge(&moment, policy, &question, false, scratch, &verdict, &token);
+        assert_int_equal(token.count, 1);
+        assert_int_equal(token.watched, round < 9); /* the fourth call would be over it */
+        if (round % 3 == 2)
+            gate_token_spend(&token);
+        else
+            gate_token_give_back(&token);
+    }
+    gate_state_free(&moment.state);
+    policy_scratch_free(&scratch);
+    policy_unref(&policy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_refused_elsewhere_has_no_room_here), cmocka_unit_test(test_a_value_is_refused_alone),
         cmocka_unit_test(test_what_this_node_has_used_is_told), cmocka_unit_test(test_what_was_kept_is_told_too),
         cmocka_unit_test(test_a_state_goes_by_what_it_hears),
+        cmocka_unit_test(test_a_monitored_limit_counts_a_call_that_is_judged_anew_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
