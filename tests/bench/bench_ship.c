@@ -2,7 +2,7 @@
 /* 14.3: ships a whole trail to a database, as the courier does, and says how many rows it took and how long.
  *
  * usage: bench_ship DATABASE URL ROLE PASSWORD */
-#include "courier/up.h"
+#include "ship/up.h"
 #include "os/clock.h"
 
 #include <inttypes.h>

@@ -20,7 +20,7 @@
 #include "courier/down_roster.h"
 #include "courier/evidence.h"
 #include "courier/seat.h"
-#include "courier/shipper.h"
+#include "ship/shipper.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
 #include "fleet/member.h"

@@ -9,7 +9,7 @@
 #ifndef COURIER_MARKS_H
 #define COURIER_MARKS_H
 
-#include "courier/up_trail.h"
+#include "ship/up_trail.h"
 #include "crypto/sign.h"
 #include "proof/note.h"
 

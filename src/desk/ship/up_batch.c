@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/up_batch.h"
+#include "ship/up_batch.h"
 
 #include "rows/schema.h"
 #include "unicode/unicode.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/up_centre.h"
+#include "ship/up_centre.h"
 
 #include "base/log.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/up_trail.h"
+#include "ship/up_trail.h"
 
 #include "cli/trail_place.h"
 #include "base/mem.h"

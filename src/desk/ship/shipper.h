@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that ship the trail (courier/up.h) and look after the centre's days, each with a connection of its own: what they
+/* The threads that ship the trail (ship/up.h) and look after the centre's days, each with a connection of its own: what they
  * wait for holds up no beat, no change and no question of the gate's.
  *
  * Threads: the courier's, but for the two of its own.
  * Owns: both threads, their connections and what they have read.
  * Lifetime: shipper_start to shipper_stop.
  * Errors: enum code with a sentence; later ones are logged, and told in the report. */
-#ifndef COURIER_SHIPPER_H
-#define COURIER_SHIPPER_H
+#ifndef SHIP_SHIPPER_H
+#define SHIP_SHIPPER_H
 
-#include "courier/up.h"
+#include "ship/up.h"
 
 struct shipper;
 

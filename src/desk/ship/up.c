@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/up.h"
+#include "ship/up.h"
 
-#include "courier/up_centre.h"
+#include "ship/up_centre.h"
 
 #include "base/log.h"
 #include "base/mem.h"

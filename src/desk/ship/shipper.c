@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "courier/shipper.h"
+#include "ship/shipper.h"
 
-#include "courier/up_centre.h"
+#include "ship/up_centre.h"
 
 #include "base/lock.h"
 #include "base/log.h"

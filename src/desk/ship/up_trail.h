@@ -6,10 +6,10 @@
  * Owns: what it knows of the trail's files.
  * Lifetime: up_trail_init to up_trail_fini.
  * Errors: enum code with a sentence. */
-#ifndef COURIER_UP_TRAIL_H
-#define COURIER_UP_TRAIL_H
+#ifndef SHIP_UP_TRAIL_H
+#define SHIP_UP_TRAIL_H
 
-#include "courier/up_batch.h"
+#include "ship/up_batch.h"
 
 #include "files/trail.h"
 

@@ -11,8 +11,8 @@
  * Lifetime: up_new to up_free.
  * Errors: enum code with a sentence: CODE_IO and all else but CODE_NOMEM may pass, so the caller waits and calls again, with a
  *   new connection where pg_is_lost. */
-#ifndef COURIER_UP_H
-#define COURIER_UP_H
+#ifndef SHIP_UP_H
+#define SHIP_UP_H
 
 #include "pg/pg.h"
 

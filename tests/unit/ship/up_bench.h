@@ -9,8 +9,8 @@
 #ifndef TESTS_UP_BENCH_H
 #define TESTS_UP_BENCH_H
 
-#include "courier/up.h"
-#include "courier/up_centre.h"
+#include "ship/up.h"
+#include "ship/up_centre.h"
 
 #include "audit/writer.h"
 #include "fakes/audit_file.h"

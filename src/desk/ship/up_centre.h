@@ -5,10 +5,10 @@
  * Owns: nothing.
  * Lifetime: one call.
  * Errors: enum code with a sentence, as pg/pg.h has them. */
-#ifndef COURIER_UP_CENTRE_H
-#define COURIER_UP_CENTRE_H
+#ifndef SHIP_UP_CENTRE_H
+#define SHIP_UP_CENTRE_H
 
-#include "courier/up_trail.h"
+#include "ship/up_trail.h"
 
 enum code up_centre_cursor(struct pg *pg, struct up_place *place, struct why *why) MUST_USE;
 

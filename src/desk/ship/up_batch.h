@@ -6,8 +6,8 @@
  * Owns: its bytes.
  * Lifetime: up_batch_init to up_batch_fini; up_batch_clear between two turns.
  * Errors: enum code. */
-#ifndef COURIER_UP_BATCH_H
-#define COURIER_UP_BATCH_H
+#ifndef SHIP_UP_BATCH_H
+#define SHIP_UP_BATCH_H
 
 #include "base/buf.h"
 #include "base/why.h"
