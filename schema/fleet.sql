@@ -49,6 +49,15 @@ CREATE TABLE callgate.roster (
 );
 GRANT SELECT ON callgate.fleet, callgate.roster TO callgate_node, callgate_reader;
 
+-- A node brings the newest that it has seen to a centre that was restored, and lacks it.
+CREATE FUNCTION callgate.roster_put(at bigint, what bytea, sign bytea) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO callgate.roster (number, text, signature, why) SELECT at, what, sign, 'put again by a node that had it'
+    WHERE octet_length(what) <= 2097152 ON CONFLICT DO NOTHING
+$$;
+REVOKE ALL ON FUNCTION callgate.roster_put FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.roster_put TO callgate_node;
+
 -- Which process is a node: the one whose session took its seat, until that session has ended. A server that loses sight of it says
 -- so within seconds, since its sessions ask for that (src/ground/pg).
 CREATE TABLE callgate.seat (
@@ -815,42 +824,55 @@ CREATE TABLE callgate.change (
     number    bigint PRIMARY KEY CHECK (number > 0),
     text      bytea NOT NULL, -- canonical JSON, as it was signed
     signature bytea NOT NULL,
+    signer    text COLLATE "C" NOT NULL, -- whose key is tried before the text is read, which must say the same
     hash      bytea NOT NULL GENERATED ALWAYS AS (sha256(text)) STORED,
     put_by    text COLLATE "C" NOT NULL DEFAULT session_user, -- often another node than signed it, after a restore
     put_at    timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- Who wants a version to be active asks all others whether it compiles there.
+-- Who wants a version to be active asks all others whether it compiles there: one question of each node at a time, under a random
+-- number. Answers are signed: a row that somebody else puts here keeps no version from being active, and makes none so.
 CREATE TABLE callgate.compile_ask (
-    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    asked_by text COLLATE "C" PRIMARY KEY DEFAULT session_user,
+    id       bigint NOT NULL,
     version  bigint NOT NULL,
-    asked_by text COLLATE "C" NOT NULL DEFAULT session_user,
     asked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE TABLE callgate.compile_answer (
-    ask     bigint NOT NULL REFERENCES callgate.compile_ask (id) ON DELETE CASCADE,
-    node    text COLLATE "C" NOT NULL DEFAULT session_user,
-    problem bytea, -- a sentence; NULL: it compiles
-    PRIMARY KEY (ask, node)
+    asked_by  text COLLATE "C" NOT NULL,
+    node      text COLLATE "C" NOT NULL DEFAULT session_user,
+    ask       bigint NOT NULL,
+    problem   bytea NOT NULL, -- a sentence; empty: it compiles
+    signature bytea NOT NULL,
+    PRIMARY KEY (asked_by, node)
 );
 GRANT SELECT ON callgate.change, callgate.compile_ask, callgate.compile_answer TO callgate_reader;
 
--- What each node looks at each second: the last change, and a version that somebody asks about and this node has not spoken of.
-CREATE FUNCTION callgate.change_last() RETURNS TABLE (number bigint, hash bytea, ask bigint, version bigint)
+-- What each node looks at each second: the last change.
+CREATE FUNCTION callgate.change_last() RETURNS TABLE (number bigint, hash bytea)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(c.number, 0), c.hash, coalesce(a.id, 0), coalesce(a.version, 0) FROM (VALUES (1)) AS one
+    SELECT coalesce(c.number, 0), c.hash FROM (VALUES (1)) AS one
     LEFT JOIN LATERAL (SELECT number, hash FROM callgate.change ORDER BY number DESC LIMIT 1) AS c ON true
-    LEFT JOIN LATERAL (SELECT id, version FROM callgate.compile_ask WHERE asked_at > clock_timestamp() - interval '1 minute' AND NOT
-        EXISTS (SELECT FROM callgate.compile_answer WHERE ask = id AND node = session_user) ORDER BY id DESC LIMIT 1) AS a ON true
+$$;
+-- And what others ask, some from a name on: a node goes round them.
+CREATE FUNCTION callgate.compile_asks(behind text, most bigint) RETURNS TABLE (asked_by text, id bigint, version bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT a.asked_by, a.id, a.version FROM callgate.compile_ask AS a
+    WHERE a.asked_by > behind AND a.asked_by <> session_user AND a.asked_at > clock_timestamp() - interval '1 minute'
+    ORDER BY a.asked_by LIMIT most
 $$;
 
-CREATE FUNCTION callgate.changes_after(after bigint, most bigint) RETURNS TABLE (text bytea, signature bytea)
+-- As many as are wanted, of 32 MiB together or one alone.
+CREATE FUNCTION callgate.changes_after(after bigint, most bigint) RETURNS TABLE (text bytea, signature bytea, signer text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT text, signature FROM callgate.change WHERE number > after ORDER BY number LIMIT most
+    SELECT c.text, c.signature, c.signer FROM (
+        SELECT text, signature, signer, number, sum(octet_length(text)) OVER (ORDER BY number) - octet_length(text) AS before
+        FROM (SELECT * FROM callgate.change WHERE number > after ORDER BY number LIMIT most) AS next) AS c
+    WHERE c.before < 33554432 ORDER BY c.number
 $$;
 
 -- One more behind the last. Returns: whether it was: another may have come before it.
-CREATE FUNCTION callgate.change_put(at bigint, previous bytea, what bytea, sign bytea) RETURNS boolean
+CREATE FUNCTION callgate.change_put(at bigint, previous bytea, what bytea, sign bytea, signer text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     last callgate.change;
@@ -859,35 +881,39 @@ BEGIN
     IF at <> coalesce(last.number, 0) + 1 OR last.hash <> previous THEN
         RETURN false;
     END IF;
-    INSERT INTO callgate.change (number, text, signature) VALUES (at, what, sign);
+    INSERT INTO callgate.change (number, text, signature, signer) VALUES (at, what, sign, change_put.signer);
     PERFORM pg_notify('callgate_change', '');
     RETURN true;
 END $$;
 
-CREATE FUNCTION callgate.compile_ask(what bigint) RETURNS bigint
+-- Asked again while it waits, so that a row which somebody put in its place does not stay.
+CREATE FUNCTION callgate.compile_ask(under bigint, what bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    ask bigint;
 BEGIN
     DELETE FROM callgate.compile_ask WHERE asked_at < clock_timestamp() - interval '1 hour';
-    INSERT INTO callgate.compile_ask (version) VALUES (what) RETURNING id INTO ask;
-    PERFORM pg_notify('callgate_change', '');
-    RETURN ask;
+    IF NOT EXISTS (SELECT FROM callgate.compile_ask WHERE asked_by = session_user AND id = under AND version = what) THEN
+        PERFORM pg_notify('callgate_change', '');
+    END IF;
+    INSERT INTO callgate.compile_ask (id, version) VALUES (under, what) ON CONFLICT (asked_by) DO UPDATE SET
+        (id, version, asked_at) = (excluded.id, excluded.version, excluded.asked_at);
 END $$;
 
-CREATE FUNCTION callgate.compile_tell(which bigint, why bytea) RETURNS void
-    LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO callgate.compile_answer (ask, problem) SELECT id, why FROM callgate.compile_ask WHERE id = which
-    ON CONFLICT (ask, node) DO UPDATE SET problem = excluded.problem
-$$;
+CREATE FUNCTION callgate.compile_tell(whom text, which bigint, why bytea, sign bytea) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO callgate.compile_answer (asked_by, ask, problem, signature) VALUES (whom, which, why, sign)
+    ON CONFLICT (asked_by, node) DO UPDATE SET (ask, problem, signature) = (excluded.ask, excluded.problem, excluded.signature);
+    PERFORM pg_notify('callgate_change', '');
+END $$;
 
--- All who live, or have said something.
-CREATE FUNCTION callgate.compile_state(which bigint) RETURNS TABLE (node text, told boolean, problem bytea)
+-- All who live, or have said something to whoever asks. Takes: names: of the fleet's nodes, a line each.
+CREATE FUNCTION callgate.compile_state(which bigint, names text) RETURNS TABLE (node text, problem bytea, signature bytea, lives boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT n.name, a.node IS NOT NULL, a.problem FROM callgate.node AS n
-    LEFT JOIN callgate.compile_answer AS a ON a.ask = which AND a.node = n.name
-    WHERE a.node IS NOT NULL OR n.beat_at > clock_timestamp() - interval '10 seconds' ORDER BY n.name;
+    RETURN QUERY SELECT w.name, a.problem, a.signature, n.name IS NOT NULL FROM string_to_table(names, E'\n') AS w (name)
+    LEFT JOIN callgate.compile_answer AS a ON a.asked_by = session_user AND a.ask = which AND a.node = w.name
+    LEFT JOIN callgate.node AS n ON n.name = w.name AND n.beat_at > clock_timestamp() - interval '10 seconds'
+    WHERE a.node IS NOT NULL OR n.name IS NOT NULL ORDER BY w.name;
 END $$;
 
 -- Which nodes have taken a change, and how many seconds ago they were heard of.
@@ -906,10 +932,10 @@ BEGIN
         greatest(0, extract(epoch FROM clock_timestamp() - n.beat_at))::bigint
     FROM callgate.node AS n ORDER BY n.name;
 END $$;
-REVOKE ALL ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
-    callgate.compile_state, callgate.change_holders, callgate.erasure_holders FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
-    callgate.compile_state, callgate.change_holders, callgate.erasure_holders TO callgate_node;
+REVOKE ALL ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_asks, callgate.compile_ask,
+    callgate.compile_tell, callgate.compile_state, callgate.change_holders, callgate.erasure_holders FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_asks, callgate.compile_ask,
+    callgate.compile_tell, callgate.compile_state, callgate.change_holders, callgate.erasure_holders TO callgate_node;
 
 -- ---- status ---------------------------------------------------------------------------------------------------------
 -- What each node last told of itself, and what is here of it: for `callgate fleet status`, of a node or a reader.
@@ -953,18 +979,25 @@ CREATE TABLE callgate.approval_use (
     PRIMARY KEY (ask_node, ask_number)
 );
 
-CREATE FUNCTION callgate.approval_last() RETURNS bigint
+-- The last word of whoever asks, of those up to a number.
+CREATE FUNCTION callgate.approval_last(most bigint) RETURNS bigint
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(max(number), 0) FROM callgate.approval_word WHERE node = session_user
+    SELECT coalesce(max(number), 0) FROM callgate.approval_word WHERE node = session_user AND number <= most
 $$;
 
--- false: the word before it is not there, or there is one of this number already.
+-- What stands under his name behind a number.
+CREATE FUNCTION callgate.approval_own(behind bigint, most bigint) RETURNS TABLE (number bigint, sealed bytea, signature bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT number, sealed, signature FROM callgate.approval_word WHERE node = session_user AND number > behind ORDER BY number LIMIT most
+$$;
+
+-- False: the word before it is not there. What stands in its place is no word of that node, which knows its own.
 CREATE FUNCTION callgate.approval_say(at bigint, sealed bytea, signature bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO callgate.approval_word (node, number, sealed, signature) SELECT session_user, at, sealed, signature
-    WHERE at = 1 OR EXISTS (SELECT FROM callgate.approval_word AS w WHERE w.node = session_user AND w.number = at - 1)
-    ON CONFLICT DO NOTHING;
+    INSERT INTO callgate.approval_word AS w (node, number, sealed, signature) SELECT session_user, at, sealed, signature
+    WHERE at = 1 OR EXISTS (SELECT FROM callgate.approval_word AS b WHERE b.node = session_user AND b.number = at - 1)
+    ON CONFLICT (node, number) DO UPDATE SET (said_at, sealed, signature) = (excluded.said_at, excluded.sealed, excluded.signature);
     IF FOUND THEN
         PERFORM pg_notify('callgate_change', '');
     END IF;
@@ -972,16 +1005,17 @@ BEGIN
 END $$;
 
 -- What others have said since, a word of each node, then the next of each: whose words wait for another's keeps nobody from them.
--- Takes: known: a line each, a node's name, a blank, the last number that was heard of it.
+-- Takes: known: a line each, a node's name, a blank, the last number that was heard of it. Of nobody else anything is told: a row
+-- under a name that is none keeps nobody's back.
 CREATE FUNCTION callgate.approval_words(known text, most bigint) RETURNS TABLE (node text, number bigint, sealed bytea, signature bytea)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH heard AS (SELECT split_part(line, ' ', 1) AS name, split_part(line, ' ', 2)::bigint AS last
                    FROM string_to_table(known, E'\n') AS line WHERE line <> '')
-    SELECT w.node, w.number, w.sealed, w.signature FROM callgate.node AS n LEFT JOIN heard AS h ON h.name = n.name
+    SELECT w.node, w.number, w.sealed, w.signature FROM heard AS h
     CROSS JOIN LATERAL (SELECT o.*, row_number() OVER (ORDER BY o.number) AS place FROM callgate.approval_word AS o
-                        WHERE o.node = n.name AND o.number > coalesce(h.last, 0) AND o.said_at > clock_timestamp() - interval '30 days'
+                        WHERE o.node = h.name AND o.number > h.last AND o.said_at > clock_timestamp() - interval '30 days'
                         ORDER BY o.number LIMIT most) AS w
-    WHERE n.name <> session_user ORDER BY w.place, w.node LIMIT most
+    ORDER BY w.place, w.node LIMIT most
 $$;
 
 -- Who may use it: who asked first, for good. A node of which there are two records gets none; NULL: nobody has it.
@@ -991,8 +1025,9 @@ CREATE FUNCTION callgate.approval_take(whose text, at bigint) RETURNS text
     WHERE NOT callgate.is_forked(session_user) ON CONFLICT DO NOTHING;
     SELECT node FROM callgate.approval_use WHERE ask_node = whose AND ask_number = at
 $$;
-REVOKE ALL ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take TO callgate_node;
+REVOKE ALL ON FUNCTION callgate.approval_last, callgate.approval_own, callgate.approval_say, callgate.approval_words, callgate.approval_take FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_own, callgate.approval_say, callgate.approval_words,
+    callgate.approval_take TO callgate_node;
 
 -- ---- limits ---------------------------------------------------------------------------------------------------------
 -- What all nodes together have used of limits and of steps of plans. A key is a digest under a secret of the fleet's, so that nobody here

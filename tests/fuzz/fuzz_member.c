@@ -38,7 +38,7 @@ static void read_roster(struct span text)
     BUG_ON(roster_write(roster, &written) != CODE_OK);
     BUG_ON(roster_sign(buf_peek(&written), root, signature) != CODE_OK);
     BUG_ON(roster_read(buf_peek(&written), span_of(signature, SIGN_BYTES), root_public, FLEET, &again, NULL) != CODE_OK);
-    BUG_ON(again->number != roster->number || again->count != roster->count);
+    BUG_ON(again->number != roster->number || again->count != roster->count || again->end.number != roster->end.number);
     for (size_t i = 0; i < again->count; i++)
         BUG_ON(memcmp(&again->nodes[i], &roster->nodes[i], sizeof again->nodes[i]) != 0);
     buf_fini(&written);

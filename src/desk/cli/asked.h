@@ -54,7 +54,7 @@ struct asked {
     bool insecure, who;
     /* many gates */
     const char *admin, *password_file, *database;
-    bool reader;
+    bool reader, lost_roster;
 };
 
 /* Ends what reading the words has begun. */

@@ -96,7 +96,9 @@
     TEXT("admin", admin, "URL", "the centre, as who owns it: postgresql://ROLE@HOST/NAME?sslmode=verify-full&"      \
          "sslrootcert=FILE, or the folder of its socket as HOST (required)", MUST),                                  \
         PATH("password-file", password_file, "FILE", "that role's password; - is the standard input")
-#define FLEET_KEY PATH("key-file", key_file, "FILE", "what `callgate fleet init` wrote (required)", MUST)
+#define FLEET_KEY \
+    PATH("key-file", key_file, "FILE", "what `callgate fleet init` wrote (required); it is told of the roster", MUST), \
+    FLAG("despite-lost-roster", lost_roster, "although the centre has lost the newest roster, and no node brings it")
 #define WHY_MEMBER WHY("for the history; kept at the centre, with the roster")
 #define FORMAT(words, ...) WORD("format", format, "FORM", words, __VA_ARGS__)
 #define DECISION                                                                                                 \

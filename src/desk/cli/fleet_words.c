@@ -42,7 +42,8 @@ static enum code check_whose(struct fleet_words *words, struct why *why)
                        "--fleet out, or start that gate");
     if (name.text[0] != '\0' && !words->asked->fleet && !words->only_closes)
         return why_set(why, CODE_DENIED, "this gate is of fleet %s, whose nodes all have one policy and one set of keys; add "
-                       "--fleet", name.text);
+                       "--fleet. What is to be closed here at once, also while the centre is away: `callgate stop`, `callgate "
+                       "key revoke`", name.text);
     words->is_fleets = name.text[0] != '\0';
     return CODE_OK;
 }

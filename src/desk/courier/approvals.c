@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define AT_ONCE 32
-#define STUCK_US INT64_C(60000000)
+#define STUCK_US INT64_C(2000000) /* what stands in the place of a good word may be gone soon, since its node puts that there */
 #define KNOWN_BYTES ((size_t)1 << 20)
 
 /* ---- what this node has to say ---- */
@@ -101,17 +101,50 @@ static enum code put_word(struct approvals_way *way, struct pg *pg, const struct
     return code;
 }
 
-static enum code last_there(struct pg *pg, int64_t *last, struct why *why)
+/* The last of this node's words that the centre has, of those up to a number. */
+static enum code last_there(struct pg *pg, int64_t most, int64_t *last, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.approval_last()", NULL, 0, &rows, why);
+    enum code code = pg_ask(pg, "SELECT callgate.approval_last($1)", PG_VALUES(pg_of_int(most)), &rows, why);
 
     if (code == CODE_OK)
         *last = pg_rows_int(rows, 0, 0);
     pg_rows_free(&rows);
-    if (code == CODE_OK && *last > INT64_MAX - AT_ONCE)
-        code = why_set(why, CODE_LIMIT, "the centre has a word of this node's on held calls under a number that no node gets "
-                       "to: somebody has changed the centre; take it away there");
+    return code;
+}
+
+static enum code last_told(struct approvals_way *way, int64_t *last, struct why *why)
+{
+    return db_why(why, db_number(way->store, "SELECT coalesce(max(number), 0) FROM fleet_word", last), way->store,
+                  "reading what was told");
+}
+
+/* Words there that this node has said and does not know of: the commit was not answered, or its store is an older copy. What
+ * somebody else put there is none, and what is said next takes its place. */
+static enum code pass_own(struct approvals_way *way, struct pg *pg, int64_t *last, struct why *why)
+{
+    unsigned char key[SIGN_PUBLIC_BYTES];
+    size_t passed = AT_ONCE;
+    enum code code = sign_key_public(way->self->key, key);
+
+    while (code == CODE_OK && passed == AT_ONCE) {
+        struct pg_rows *rows = NULL;
+
+        passed = 0;
+        code = pg_ask(pg, "SELECT number, sealed, signature FROM callgate.approval_own($1, $2)",
+                      PG_VALUES(pg_of_int(*last), pg_of_int(AT_ONCE)), &rows, why);
+        for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows) && passed == i; i++) {
+            const struct word_heard heard = {.place = {span_text(way->self->name), pg_rows_int(rows, i, 0)}, .key = key,
+                                             .sealed = pg_rows_bytes(rows, i, 1), .signature = pg_rows_bytes(rows, i, 2)};
+            struct why fault;
+
+            if (heard.place.number != *last + 1 || word_check(way->self, &heard, &fault) != CODE_OK)
+                break;
+            ++*last;
+            ++passed;
+        }
+        pg_rows_free(&rows);
+    }
     return code;
 }
 
@@ -139,24 +172,15 @@ static enum code say_all(struct approvals_way *way, struct pg *pg, struct why *w
 
     if (code != CODE_OK || word.id == 0)
         return code;
-    code = last_there(pg, &last, why);
+    code = last_told(way, &last, why);
+    if (code == CODE_OK)
+        code = pass_own(way, pg, &last, why);
     for (int i = 0; i < AT_ONCE && is_said && code == CODE_OK; i++)
         code = say_one(way, pg, ++last, &is_said, why);
     return code;
 }
 
 /* ---- what a centre that was restored lacks ---- */
-
-static enum code last_told(struct approvals_way *way, int64_t *last, struct why *why)
-{
-    struct db_stmt *row = NULL;
-    enum code code = db_find(way->store, "SELECT coalesce(max(number), 0) FROM fleet_word", NULL, 0, &row);
-
-    if (code == CODE_OK)
-        *last = db_int(row, 0);
-    db_finalize(&row);
-    return db_why(why, code, way->store, "reading what was told");
-}
 
 /* Words that the centre had and has no more are put again, each under its number and before any new one: others take nothing
  * under a number that they have heard. */
@@ -167,7 +191,7 @@ static enum code say_again(struct approvals_way *way, struct pg *pg, struct why 
     enum code code = last_told(way, &ours, why);
 
     if (code == CODE_OK)
-        code = last_there(pg, &there, why);
+        code = last_there(pg, ours, &there, why);
     before = there;
     for (int i = 0; i < AT_ONCE && there < ours && is_said && code == CODE_OK; i++) {
         struct word word;
@@ -210,17 +234,27 @@ static void pass_over(struct approvals_way *way, struct span node, int64_t now_u
     way->stuck[oldest].until_us = now_us + STUCK_US;
 }
 
+/* Who is a node now, each with the last word that was heard of it; but for those that are passed over. Both go by
+ * name. */
 static enum code list_heard(struct approvals_way *way, int64_t now_us, struct buf *known, struct why *why)
 {
+    const struct roster *roster = way->roster->now;
     struct db_stmt *row = NULL;
-    enum code code = db_select(way->store, "SELECT node, number FROM fleet_heard", NULL, 0, &row);
+    enum code code = db_select(way->store, "SELECT node, number FROM fleet_heard ORDER BY node", NULL, 0, &row);
+    bool is_row = db_next(&row, &code);
 
-    while (db_next(&row, &code))
-        if (!is_stuck(way, db_text(row, 0), now_us))
-            (void)buf_addf(known, "%.*s %" PRId64 "\n", SPAN_ARG(db_text(row, 0)), db_int(row, 1));
-    for (size_t i = 0; i < APPROVALS_STUCK; i++)
-        if (way->stuck[i].until_us > now_us)
-            (void)buf_addf(known, "%s %" PRId64 "\n", way->stuck[i].node, INT64_MAX);
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct span node = span_text(roster->nodes[i].name);
+
+        if (roster->nodes[i].until != 0 || span_is(node, way->self->name) || is_stuck(way, node, now_us))
+            continue;
+        while (is_row && span_compare(db_text(row, 0), node) < 0)
+            is_row = db_next(&row, &code);
+        (void)buf_addf(known, "%s %" PRId64 "\n", roster->nodes[i].name,
+                       is_row && span_equals(db_text(row, 0), node) ? db_int(row, 1) : 0);
+    }
+    if (is_row)
+        db_finalize(&row);
     return code == CODE_OK ? buf_code(known) : db_why(why, code, way->store, "reading what was heard");
 }
 
@@ -283,8 +317,10 @@ static enum code hear_all(struct approvals_way *way, struct pg *pg, int64_t now_
         if (code == CODE_BUSY || code == CODE_NOMEM)
             break;
         if (code == CODE_DENIED) {
-            log_error("fleet", "%s", fault.text);
-            (void)why_set(why, code, "%s", fault.text);
+            if (strcmp(fault.text, way->fault.text) != 0)
+                log_error("fleet", "%s", fault.text);
+            way->fault = fault;
+            way->is_fault = true;
         }
         if (code != CODE_OK)
             pass_over(way, heard.place.node, code == CODE_NOT_FOUND ? now_us - STUCK_US + 1 : now_us);
@@ -361,6 +397,7 @@ enum code approvals_turn(struct approvals_way *way, struct pg *pg, int64_t now_u
 {
     enum code code = gather(way, why);
 
+    way->is_fault = false;
     if (code == CODE_OK && !way->is_compared)
         code = say_again(way, pg, why);
     if (code == CODE_OK && way->is_compared)

@@ -12,7 +12,7 @@
 #include "courier/down_roster.h"
 #include "courier/words.h"
 
-#define APPROVALS_STUCK 16 /* so many nodes whose words are wrong are passed over for a minute */
+#define APPROVALS_STUCK 16 /* so many nodes whose words are wrong are passed over for a moment */
 
 struct approvals_way {
     struct db *store;
@@ -23,7 +23,8 @@ struct approvals_way {
         char node[FLEET_NAME_BYTES];
         int64_t until_us;
     } stuck[APPROVALS_STUCK];
-    struct why fault; /* of the last turn; "": none */
+    struct why fault; /* what another's word was wrong in last, and whether one was in the last turn */
+    bool is_fault;
 };
 
 /* There is another connection: the centre may have been restored from an older copy. */

@@ -67,7 +67,7 @@ static enum code open_down(struct courier *courier, struct why *why)
 {
     const struct member *member = courier->member;
     const struct down_self self = {.store = courier->store, .fleet = span_text(member->fleet), .node = span_text(member->name),
-                                   .key = member->key, .key_of = down_roster_key_of, .context = &courier->roster};
+                                   .key = member->key, .roster = &courier->roster};
     enum code code = down_roster_open(&courier->roster, courier->store, member->root, member->fleet,
                                       buf_peek(&member->roster_text),
                                       span_of(member->roster_signature, sizeof member->roster_signature), why);
@@ -167,6 +167,7 @@ static void connect_again(struct courier *courier)
     else
         log_info("fleet", "the centre is there");
     courier->is_seated = courier->is_seated || courier->pg != NULL;
+    down_roster_anew(&courier->roster);
     approvals_anew(&courier->approvals);
     evidence_anew(courier->evidence);
 }
@@ -183,6 +184,8 @@ static enum code take_turn(struct courier *courier, struct why *why)
 
     if (code == CODE_OK)
         code = down_roster_turn(&courier->roster, courier->pg, why);
+    if (code == CODE_OK && courier->roster.refused.text[0] != '\0')
+        courier_note_refused(courier, CODE_DENIED, &courier->roster.refused);
     if (code == CODE_OK)
         code = down_turn(courier->down, courier->pg, clock_monotonic_us(), why);
     if (code == CODE_NOMEM || pg_is_lost(courier->pg))
@@ -198,6 +201,8 @@ static enum code take_turn(struct courier *courier, struct why *why)
         code = courier_ask_erasures(courier, why);
     if (code == CODE_OK)
         code = approvals_turn(&courier->approvals, courier->pg, clock_monotonic_us(), courier->state.forked == 0, why);
+    if (code == CODE_OK && courier->approvals.is_fault)
+        courier_note_refused(courier, CODE_DENIED, &courier->approvals.fault);
     if (code == CODE_NOMEM || pg_is_lost(courier->pg))
         return code;
     told = courier_beat(courier, code == CODE_OK ? why : NULL);
@@ -260,7 +265,8 @@ static void prove(struct courier *courier)
 /* The first that there is. */
 static const char *problem_of(const struct courier *courier)
 {
-    return courier->up_fault.text[0] != '\0'         ? courier->up_fault.text
+    return courier->roster.refused.text[0] != '\0'   ? courier->roster.refused.text
+           : courier->up_fault.text[0] != '\0'       ? courier->up_fault.text
            : courier->evidence_fault.text[0] != '\0' ? courier->evidence_fault.text
                                                      : evidence_problem(courier->evidence);
 }
@@ -328,6 +334,8 @@ static enum code turn(struct courier *courier, struct why *why)
     return save(courier, why);
 }
 
+/* What is told makes a turn at once, and no more of them than this: whoever may write there can tell something all the time. */
+#define TOLD_US INT64_C(100000)
 #define LOOK_US INT64_C(50000) /* so often it looks whether somebody here asks something of the fleet */
 
 /* Whether the gate goes on: it says that it has recorded its last row, or is gone. */
@@ -348,7 +356,7 @@ static bool wait_for_more(struct courier *courier)
     struct pollfd ends[] = {{.fd = courier->gate, .events = is_read ? 0 : POLLIN}, {.fd = -1, .events = POLLIN}};
     int64_t left_us = courier->turn_us - clock_monotonic_us();
 
-    if (courier->pg != NULL)
+    if (courier->pg != NULL && !courier->is_told)
         ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
     if ((courier->pg != NULL || is_read) && left_us > LOOK_US)
         left_us = LOOK_US;
@@ -356,7 +364,10 @@ static bool wait_for_more(struct courier *courier)
         return false;
     if (courier->pg != NULL)
         courier_tell_nodes(courier);
-    if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
+    courier->is_told = courier->is_told || ends[1].revents != 0;
+    if (courier->is_told && courier->turn_us > courier->begun_us + TOLD_US)
+        courier->turn_us = courier->begun_us + TOLD_US;
+    if (courier->pg != NULL && courier_is_asked(courier))
         courier->turn_us = 0;
     if (is_read)
         return ends[0].revents == 0 && !uses_are_over(courier->uses);
@@ -371,7 +382,9 @@ enum code courier_run(struct courier *courier, struct why *why)
         int64_t now_us = clock_monotonic_us();
 
         if (now_us >= courier->turn_us) {
+            courier->begun_us = now_us;
             courier->turn_us = now_us + TURN_US;
+            courier->is_told = false;
             code = turn(courier, why);
             note_figures(courier);
             prove(courier);

@@ -52,7 +52,8 @@ struct courier {
     struct fleet_state saved;    /* what the store has of it */
     int64_t erasures_at;         /* the change up to which the audit was asked for what the fleet erases; -1: it was not */
     int64_t saved_us;            /* when it was written last, by the monotonic clock */
-    int64_t turn_us;             /* the next turn's beginning */
+    int64_t begun_us, turn_us;   /* the last turn's beginning, and the next one's */
+    bool is_told;                /* the centre has told something since; it is heard at the next turn */
     char start[CLOCK_START_BYTES];
     unsigned char instance[SEAT_INSTANCE_BYTES]; /* which process this is, at the centre */
     bool is_seated;              /* it has been the one of its name there */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define AT_ONCE 32 /* changes of one look */
+#define PINNED_BYTES ((size_t)64 << 20) /* two million changes */
 
 /* ---- who this is ---- */
 
@@ -66,48 +67,19 @@ enum code down_new(const struct down_self *self, struct down **out, struct why *
         return why_set(why, CODE_NOMEM, "not enough memory");
     (*out)->self = *self;
     (*out)->compiled = -1;
+    buf_init(&(*out)->pinned, PINNED_BYTES);
     return CODE_OK;
 }
 
 void down_free(struct down **down)
 {
+    if (*down != NULL)
+        buf_fini(&(*down)->pinned);
     mem_free(*down);
     *down = NULL;
 }
 
 /* ---- a change ---- */
-
-enum code down__read(struct down_text *text, struct span from, struct why *why)
-{
-    arena_init(&text->arena, 8 * CHANGE_TEXT_BYTES);
-    buf_init(&text->bytes, CHANGE_TEXT_BYTES);
-    return change_read(from, &text->arena, &text->bytes, &text->change, why);
-}
-
-void down__done(struct down_text *text)
-{
-    arena_fini(&text->arena);
-    buf_fini(&text->bytes);
-}
-
-/* Whether it is the next one, signed by a node of the roster. Nothing of it is used before. */
-static enum code verify(const struct down *down, const struct change *change, struct span signature,
-                        const struct store_fleet_end *end, struct why *why)
-{
-    unsigned char key[SIGN_PUBLIC_BYTES];
-    enum code code = change_goes_on(change, down->self.fleet, end->number, end->hash, why);
-
-    if (code != CODE_OK)
-        return code;
-    if (!down->self.key_of(down->self.context, change->node, change->number, key))
-        return why_set(why, CODE_DENIED, "change %" PRId64 " is said to be of node %.*s, which the roster does not have",
-                       change->number, SPAN_ARG(change->node));
-    if (!change_is_signed(change, signature, key))
-        return why_set(why, CODE_DENIED, "change %" PRId64 " is not signed by node %.*s, whose it is said to be",
-                       change->number,
-                       SPAN_ARG(change->node));
-    return CODE_OK;
-}
 
 static enum code put(struct db *store, const struct change *change, struct span signature, struct why *why)
 {
@@ -119,30 +91,39 @@ static enum code put(struct db *store, const struct change *change, struct span 
     if (code != CODE_OK)
         return code;
     code = store_fleet_put(store, change->rows, why);
-    if (code == CODE_IO) /* a row refers to one that is not there; else the next turn finds the file as it was */
-        code = CODE_INVALID;
     if (code == CODE_OK)
         code = store_fleet_keep(store, &kept, clock_wall_us(), why);
     return store_end(store, code, NULL, why);
 }
 
-enum code down__take(struct down *down, struct span text, struct span signature, struct why *why)
+/* Up to the roster's last change only what is in the chain that comes by that one. */
+static bool is_pinned(const struct down *down, const struct change *change)
+{
+    const struct span all = buf_peek(&down->pinned);
+    const size_t at = (size_t)(change->number - down->pinned_behind - 1) * DIGEST_BYTES;
+
+    return change->number > down->self.roster->now->end.number ||
+           (change->number > down->pinned_behind && at + DIGEST_BYTES <= all.len &&
+            memcmp(all.at + at, change->hash, DIGEST_BYTES) == 0);
+}
+
+enum code down__take(struct down *down, const struct chain_shown *shown, struct why *why)
 {
     struct store_fleet_end end;
-    struct down_text read;
+    struct chain_read read;
     enum code code = store_fleet_end(down->self.store, &end, why);
 
     if (code != CODE_OK)
         return code;
-    code = down__read(&read, text, why);
+    code = chain_verify(down->self.roster->now, &end, shown, &read, why);
+    if (code == CODE_OK && !is_pinned(down, &read.change))
+        code = why_set(why, CODE_DENIED, "the centre showed another change %" PRId64 " a moment ago", read.change.number);
     if (code == CODE_OK)
-        code = verify(down, &read.change, signature, &end, why);
-    if (code == CODE_OK)
-        code = put(down->self.store, &read.change, signature, why);
+        code = put(down->self.store, &read.change, shown->signature, why);
     if (code == CODE_OK)
         log_info("app", "change %" PRId64 " of the fleet is taken: %.*s, by %.*s at node %.*s", read.change.number,
                  SPAN_ARG(read.change.kind), SPAN_ARG(read.change.by), SPAN_ARG(read.change.node));
-    down__done(&read);
+    chain_done(&read);
     return code != CODE_OK ? why_before(why, code, "behind change %" PRId64, end.number) : code;
 }
 
@@ -151,17 +132,15 @@ enum code down__take(struct down *down, struct span text, struct span signature,
 struct last {
     int64_t number; /* 0: none */
     unsigned char hash[DIGEST_BYTES];
-    int64_t ask, version; /* what it asks about; 0: nothing */
 };
 
 static enum code ask_last(struct pg *pg, struct last *last, struct why *why)
 {
     struct pg_rows *rows = NULL;
     struct span hash;
-    enum code code = pg_ask(pg, "SELECT number, hash, ask, version FROM callgate.change_last()", NULL, 0, &rows, why);
+    enum code code = pg_ask(pg, "SELECT number, hash FROM callgate.change_last()", NULL, 0, &rows, why);
 
-    *last = (struct last){.number = pg_rows_int(rows, 0, 0), .ask = pg_rows_int(rows, 0, 2),
-                          .version = pg_rows_int(rows, 0, 3)};
+    *last = (struct last){.number = pg_rows_int(rows, 0, 0)};
     hash = pg_rows_bytes(rows, 0, 1);
     if (hash.len == DIGEST_BYTES)
         memcpy(last->hash, hash.at, DIGEST_BYTES);
@@ -171,14 +150,63 @@ static enum code ask_last(struct pg *pg, struct last *last, struct why *why)
     return code;
 }
 
+static enum code ask_some(struct pg *pg, int64_t after, struct pg_rows **rows, struct why *why)
+{
+    return pg_ask(pg, "SELECT text, signature, signer FROM callgate.changes_after($1, $2)",
+                  PG_VALUES(pg_of_int(after), pg_of_int(AT_ONCE)), rows, why);
+}
+
+static struct chain_shown shown_at(const struct pg_rows *rows, size_t i)
+{
+    return (struct chain_shown){pg_rows_bytes(rows, i, 0), pg_rows_bytes(rows, i, 1), pg_rows_bytes(rows, i, 2)};
+}
+
+static enum code lacks(int64_t has, const struct roster *roster, struct why *why)
+{
+    return why_set(why, CODE_INVALID, "the centre shows no change behind %" PRId64 ", and had %" PRId64 " when the fleet's key "
+                   "signed roster %" PRId64 ": nothing is taken until a node that has them brings them again", has,
+                   roster->end.number, roster->number);
+}
+
+/* Looks along the chain up to the roster's last change, and uses nothing of it before it comes by that: the keys of nodes that
+ * have left count up to there. */
+static enum code pin(struct down *down, struct pg *pg, const struct store_fleet_end *from, struct why *why)
+{
+    const struct roster *roster = down->self.roster->now;
+    struct store_fleet_end end = *from;
+    enum code code = CODE_OK;
+
+    buf_clear(&down->pinned);
+    down->pinned_behind = from->number;
+    while (code == CODE_OK && end.number < roster->end.number) {
+        struct pg_rows *rows = NULL;
+        const int64_t before = end.number;
+
+        code = ask_some(pg, end.number, &rows, why);
+        for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows) && end.number < roster->end.number; i++) {
+            const struct chain_shown shown = shown_at(rows, i);
+
+            code = chain_pass(roster, &end, &shown, why);
+            if (code == CODE_OK && buf_add(&down->pinned, end.hash, DIGEST_BYTES) != CODE_OK)
+                code = why_set(why, CODE_LIMIT, "there are more changes than a node looks along at once");
+        }
+        pg_rows_free(&rows);
+        if (code == CODE_OK && end.number == before)
+            code = lacks(before, roster, why);
+    }
+    return code == CODE_OK ? code : why_before(why, code, "behind change %" PRId64, end.number);
+}
+
 static enum code take_some(struct down *down, struct pg *pg, int64_t after, size_t *taken, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT text, signature FROM callgate.changes_after($1, $2)",
-                            PG_VALUES(pg_of_int(after), pg_of_int(AT_ONCE)), &rows, why);
+    enum code code = ask_some(pg, after, &rows, why);
 
-    for (*taken = 0; code == CODE_OK && *taken < pg_rows_count(rows); ++*taken)
-        code = down__take(down, pg_rows_bytes(rows, *taken, 0), pg_rows_bytes(rows, *taken, 1), why);
+    for (*taken = 0; code == CODE_OK && *taken < pg_rows_count(rows); ++*taken) {
+        const struct chain_shown shown = shown_at(rows, *taken);
+
+        code = down__take(down, &shown, why);
+    }
     pg_rows_free(&rows);
     return code;
 }
@@ -186,7 +214,7 @@ static enum code take_some(struct down *down, struct pg *pg, int64_t after, size
 static enum code take_all(struct down *down, struct pg *pg, struct store_fleet_end *end, int64_t until, struct why *why)
 {
     size_t taken = 1;
-    enum code code = CODE_OK;
+    enum code code = end->number < down->self.roster->now->end.number ? pin(down, pg, end, why) : CODE_OK;
 
     while (code == CODE_OK && end->number < until && taken > 0) {
         code = take_some(down, pg, end->number, &taken, why);
@@ -209,13 +237,13 @@ struct giving {
     struct why *why;
 };
 
-static enum code put_up(struct pg *pg, int64_t number, const unsigned char previous[DIGEST_BYTES], struct span text,
-                        struct span signature, bool *is_put, struct why *why)
+static enum code put_up(struct pg *pg, int64_t number, const unsigned char previous[DIGEST_BYTES],
+                        const struct chain_shown *shown, bool *is_put, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.change_put($1, $2, $3, $4)",
-                            PG_VALUES(pg_of_int(number), pg_of_bytes(span_of(previous, DIGEST_BYTES)), pg_of_bytes(text),
-                                      pg_of_bytes(signature)), &rows, why);
+    enum code code = pg_ask(pg, "SELECT callgate.change_put($1, $2, $3, $4, $5)",
+                            PG_VALUES(pg_of_int(number), pg_of_bytes(span_of(previous, DIGEST_BYTES)), pg_of_bytes(shown->text),
+                                      pg_of_bytes(shown->signature), pg_of_text(shown->signer)), &rows, why);
 
     *is_put = code == CODE_OK && pg_rows_int(rows, 0, 0) != 0;
     pg_rows_free(&rows);
@@ -225,9 +253,10 @@ static enum code put_up(struct pg *pg, int64_t number, const unsigned char previ
 static enum code give_one(void *context, const struct store_fleet_change *change)
 {
     struct giving *giving = context;
+    const struct chain_shown shown = {change->text, change->signature, change->node};
 
     memcpy(giving->hash, change->hash.at, DIGEST_BYTES);
-    return put_up(giving->pg, change->number, giving->previous, change->text, change->signature, &giving->is_put, giving->why);
+    return put_up(giving->pg, change->number, giving->previous, &shown, &giving->is_put, giving->why);
 }
 
 static enum code keep_hash(void *context, const struct store_fleet_change *change)
@@ -270,16 +299,17 @@ static enum code sign_and_put(struct down *down, struct pg *pg, const struct cha
                               struct down_making *making, struct why *why)
 {
     unsigned char signature[SIGN_BYTES];
+    const struct chain_shown shown = {text, span_of(signature, sizeof signature), down->self.node};
     bool is_put = false;
     enum code code = change_sign(text, down->self.key, signature);
 
     if (code != CODE_OK)
         return why_set(why, code, "a change could not be signed: %s", code_text(code));
-    code = put_up(pg, change->number, change->previous, text, span_of(signature, sizeof signature), &is_put, why);
+    code = put_up(pg, change->number, change->previous, &shown, &is_put, why);
     if (code != CODE_OK || !is_put)
         return code;
     making->number = change->number;
-    return down__take(down, text, span_of(signature, sizeof signature), why);
+    return down__take(down, &shown, why);
 }
 
 enum code down__make(struct down *down, struct pg *pg, struct down_making *making, struct why *why)
@@ -363,6 +393,25 @@ static enum code begin_chain(struct down *down, const struct last *last, bool *a
                    "with --fleet");
 }
 
+/* Whether what this node has taken is what the fleet's key had seen. Once for each roster: a chain is never changed. */
+static enum code compare(struct down *down, const struct store_fleet_end *end, struct why *why)
+{
+    const struct roster *roster = down->self.roster->now;
+    struct store_fleet_end there = {.number = roster->end.number};
+    enum code code;
+
+    if (down->compared == roster->number || there.number == 0 || there.number > end->number)
+        return CODE_OK;
+    code = store_fleet_change(down->self.store, there.number, keep_hash, there.hash, why);
+    if (code == CODE_OK)
+        code = chain_is_rosters(roster, &there, why);
+    if (code == CODE_OK)
+        down->compared = roster->number;
+    return code != CODE_DENIED ? code
+           : why_set(why, code, "this node has taken another change %" PRId64 " than the fleet's key had seen: it was shown a "
+                     "chain that is not the fleet's; move its store aside, and start it again", there.number);
+}
+
 static enum code follow(struct down *down, struct pg *pg, struct last *last, struct why *why)
 {
     struct store_fleet_end end;
@@ -371,6 +420,8 @@ static enum code follow(struct down *down, struct pg *pg, struct last *last, str
 
     if (code == CODE_OK)
         code = store_fleet_end(down->self.store, &end, why);
+    if (code == CODE_OK)
+        code = compare(down, &end, why);
     if (code == CODE_OK)
         code = down__adopting(down, &is_adopting, why);
     if (code == CODE_OK && end.number == 0 && !is_adopting)
@@ -383,6 +434,8 @@ static enum code follow(struct down *down, struct pg *pg, struct last *last, str
         code = give_again(down, pg, last, end.number, why);
     else if (last->number != 0 && memcmp(last->hash, end.hash, DIGEST_BYTES) != 0)
         code = refuse_other(last->number, why);
+    else if (last->number < down->self.roster->now->end.number)
+        code = lacks(last->number, down->self.roster->now, why);
     return code == CODE_OK && is_adopting ? down__adopt(down, pg, why) : code;
 }
 
@@ -391,8 +444,8 @@ enum code down_turn(struct down *down, struct pg *pg, int64_t now_us, struct why
     struct last last;
     enum code code = follow(down, pg, &last, why);
 
-    if (code == CODE_OK && last.ask != 0)
-        code = down__compile(down, pg, last.ask, last.version, why);
+    if (code == CODE_OK)
+        code = down__answer(down, pg, now_us, why);
     return code == CODE_OK ? down__outbox(down, pg, now_us, why) : code;
 }
 

@@ -13,10 +13,8 @@
 #ifndef COURIER_DOWN_H
 #define COURIER_DOWN_H
 
+#include "courier/down_roster.h"
 #include "crypto/digest.h"
-#include "crypto/sign.h"
-#include "db/db.h"
-#include "pg/pg.h"
 
 #define DOWN_CHANNEL "callgate_change" /* notified of each change */
 
@@ -27,9 +25,7 @@ struct down_self {
     struct db *store;           /* to write */
     struct span fleet, node;    /* the fleet's id, hexadecimal; this node's name */
     const struct sign_key *key; /* this node's */
-    /* The key of a node, as the roster has it now; false: it names none for a change of this number. */
-    bool (*key_of)(void *context, struct span node, int64_t number, unsigned char key[SIGN_PUBLIC_BYTES]);
-    void *context;
+    const struct down_roster *roster;
 };
 
 /* Notes in the store whose it is, so that commands know. */

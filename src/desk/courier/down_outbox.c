@@ -172,15 +172,15 @@ struct own {
 static enum code look_at(void *context, const struct store_fleet_change *change)
 {
     struct own *own = context;
-    struct down_text read;
-    enum code code = down__read(&read, change->text, own->why);
+    struct chain_read read;
+    enum code code = chain_read_own(&read, change->text, own->why);
 
     if (code == CODE_OK && span_is(read.change.kind, ACTIVATION) == own->is_activation) {
         own->number = change->number;
         own->version = store_fleet_version(read.change.rows, STORE_FLEET_BUT_ACTIVE);
         own->first = store_fleet_first(read.change.rows);
     }
-    down__done(&read);
+    chain_done(&read);
     return code;
 }
 
@@ -268,38 +268,74 @@ struct hindered {
     char problem[300]; /* what one said that cannot */
 };
 
-static enum code ask_compiled(struct pg *pg, const struct command *command, struct hindered *hindered, struct why *why)
+static void hear_answer(struct down *down, const struct command *command, const struct pg_rows *rows, size_t i, int64_t version,
+                        struct hindered *hindered)
+{
+    const struct down_answer answer = {.node = pg_rows_bytes(rows, i, 0), .asked_by = down->self.node,
+                                       .ask = command->pending->ask, .version = version,
+                                       .problem = pg_rows_bytes(rows, i, 1)};
+
+    if (is_without(command, answer.node))
+        return;
+    if (!down__is_answer(down, &answer, pg_rows_bytes(rows, i, 2))) { /* none, or one that somebody else put there */
+        if (pg_rows_int(rows, i, 3) != 0)
+            add_name(hindered->lacking, sizeof hindered->lacking, answer.node, -1);
+    } else if (answer.problem.len > 0) {
+        (void)snprintf(hindered->problem, sizeof hindered->problem, "node %.*s cannot compile it: %.*s", SPAN_ARG(answer.node),
+                       SPAN_ARG(span_part(answer.problem, 0, 200)));
+    }
+}
+
+/* Of this node itself first, which needs to ask nobody. */
+static enum code ask_compiled(struct down *down, struct pg *pg, const struct command *command, int64_t version,
+                              struct hindered *hindered, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT node, told, problem FROM callgate.compile_state($1)",
-                            PG_VALUES(pg_of_int(command->pending->ask)), &rows, why);
+    struct why fault;
+    struct buf names;
+    enum code code = down__compile(down, version, &fault, why);
 
     *hindered = (struct hindered){.lacking = ""};
-    for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++) {
-        const struct span node = pg_rows_bytes(rows, i, 0), problem = pg_rows_bytes(rows, i, 2);
-
-        if (is_without(command, node))
-            continue;
-        if (pg_rows_int(rows, i, 1) == 0)
-            add_name(hindered->lacking, sizeof hindered->lacking, node, -1);
-        else if (problem.len > 0)
-            (void)snprintf(hindered->problem, sizeof hindered->problem, "node %.*s cannot compile it: %.*s", SPAN_ARG(node),
-                           SPAN_ARG(span_part(problem, 0, 200)));
-    }
+    if (code == CODE_NOT_FOUND)
+        code = why_set(why, CODE_INVALID, "there is no version %" PRId64, version);
+    if (code == CODE_OK && fault.text[0] != '\0' && !is_without(command, down->self.node))
+        (void)snprintf(hindered->problem, sizeof hindered->problem, "node %.*s cannot compile it: %.200s",
+                       SPAN_ARG(down->self.node), fault.text);
+    buf_init(&names, ROSTER_TEXT_BYTES);
+    if (code == CODE_OK)
+        code = roster_names(down->self.roster->now, down->self.node, &names);
+    if (code == CODE_OK)
+        code = pg_ask(pg, "SELECT node, problem, signature, lives FROM callgate.compile_state($1, $2)",
+                      PG_VALUES(pg_of_int(command->pending->ask), pg_of_text(buf_peek(&names))), &rows, why);
+    for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++)
+        hear_answer(down, command, rows, i, version, hindered);
     pg_rows_free(&rows);
+    buf_fini(&names);
     return code;
 }
 
-static enum code ask_to_compile(struct down *down, struct pg *pg, struct command *command, int64_t version, struct why *why)
+/* One question at a time is a node's; the others wait. */
+static bool is_another_asked(const struct down *down, const struct command *command)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.compile_ask($1)", PG_VALUES(pg_of_int(version)), &rows, why);
+    for (size_t i = 0; i < DOWN_COMMANDS; i++)
+        if (&down->pending[i] != command->pending && down->pending[i].command != 0 && down->pending[i].ask != 0 &&
+            down->pending[i].done_us == 0)
+            return true;
+    return false;
+}
 
-    command->pending->ask = pg_rows_int(rows, 0, 0);
-    pg_rows_free(&rows);
-    if (command->pending->asked_us == 0)
+/* Each turn anew, so that what somebody puts in its place does not stay there. */
+static enum code ask_to_compile(struct pg *pg, struct command *command, int64_t version, struct why *why)
+{
+    uint64_t number = 0;
+
+    while (command->pending->ask == 0) {
+        random_bytes(&number, sizeof number);
+        command->pending->ask = (int64_t)(number >> 1);
         command->pending->asked_us = command->now_us;
-    return code == CODE_OK ? down__compile(down, pg, command->pending->ask, version, why) : code;
+    }
+    return pg_ask(pg, "SELECT callgate.compile_ask($1, $2)", PG_VALUES(pg_of_int(command->pending->ask), pg_of_int(version)),
+                  NULL, why);
 }
 
 static enum code activate(struct down *down, struct pg *pg, struct command *command, const struct own *first, struct why *why)
@@ -310,12 +346,13 @@ static enum code activate(struct down *down, struct pg *pg, struct command *comm
     struct hindered hindered;
     char text[768];
     int64_t made;
-    enum code code = CODE_OK;
+    enum code code;
 
-    if (command->pending->ask == 0)
-        code = ask_to_compile(down, pg, command, version, why);
+    if (is_another_asked(down, command))
+        return CODE_OK;
+    code = ask_to_compile(pg, command, version, why);
     if (code == CODE_OK)
-        code = ask_compiled(pg, command, &hindered, why);
+        code = ask_compiled(down, pg, command, version, &hindered, why);
     if (code != CODE_OK)
         return code;
     if (hindered.problem[0] == '\0' && hindered.lacking[0] == '\0')
@@ -381,6 +418,8 @@ static enum code carry(struct down *down, struct pg *pg, int64_t now_us, int64_t
     if (code == CODE_OK) {
         *above = command.asked.id;
         command.pending = place_of(down, command.asked.id);
+        if (command.pending != NULL)
+            command.pending->is_here = true;
     }
     if (code == CODE_OK && command.pending != NULL) {
         code = json_text_read(&command.rows, command.asked.rows, &json_file_rules, STORE_FLEET_ROWS_BYTES);
@@ -399,8 +438,14 @@ enum code down__outbox(struct down *down, struct pg *pg, int64_t now_us, struct 
     int64_t above = 0;
     enum code code = CODE_OK;
 
-    /* whoever gave a command and left it has ended it in the store: its place is free */
+    for (size_t i = 0; i < DOWN_COMMANDS; i++)
+        down->pending[i].is_here = false;
     while (code == CODE_OK)
         code = carry(down, pg, now_us, &above, why);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    if (code != CODE_NOT_FOUND)
+        return code;
+    for (size_t i = 0; i < DOWN_COMMANDS; i++)
+        if (!down->pending[i].is_here) /* whoever gave it left it, and has ended it in the store */
+            down->pending[i] = (struct down_pending){.command = 0};
+    return CODE_OK;
 }

@@ -18,6 +18,9 @@ struct down_roster {
     const unsigned char *root;
     const char *fleet;
     struct roster *now;
+    bool is_put;        /* the centre has it, as far as this connection knows */
+    int64_t looked;     /* rosters behind this number are looked at next, too; 0: none */
+    struct why refused; /* what the centre shows that is no roster; "": nothing */
 };
 
 /* Takes: text, signature: of the membership file; what root and fleet point to is borrowed. */
@@ -25,10 +28,9 @@ enum code down_roster_open(struct down_roster *roster, struct db *store, const u
                            const char *fleet, struct span text, struct span signature, struct why *why) MUST_USE;
 void down_roster_close(struct down_roster *roster);
 
-/* Takes a newer one, if the centre has one, and keeps it. */
+/* There is another connection: the centre may have been restored from an older copy. */
+void down_roster_anew(struct down_roster *roster);
+/* Takes the newest good one that the centre shows, and keeps it; brings it this node's where it lacks that. */
 enum code down_roster_turn(struct down_roster *roster, struct pg *pg, struct why *why) MUST_USE;
-
-/* For struct down_self; context: a struct down_roster. */
-bool down_roster_key_of(void *context, struct span node, int64_t number, unsigned char key[SIGN_PUBLIC_BYTES]);
 
 #endif

@@ -21,9 +21,11 @@ void courier_note_refused(struct courier *courier, enum code code, const struct 
     const int64_t now_us = clock_monotonic_us();
     struct why unkept;
 
-    if ((code != CODE_INVALID && code != CODE_DENIED && code != CODE_EXISTS) ||
-        (courier->refused_us != 0 &&
-         (now_us - courier->refused_us < REFUSED_US || strcmp(courier->refused.text, why->text) == 0)))
+    if (code != CODE_INVALID && code != CODE_DENIED && code != CODE_EXISTS)
+        return;
+    courier->state.refused++;
+    if (courier->refused_us != 0 &&
+        (now_us - courier->refused_us < REFUSED_US || strcmp(courier->refused.text, why->text) == 0))
         return;
     courier->refused = *why;
     courier->refused_us = now_us;

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "crypto/seal.h"
+#include "fleet/signed.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
 
@@ -39,27 +40,17 @@ static struct span place_text(const struct member *self, const struct word_place
     return span_text(text);
 }
 
-static struct span signed_bytes(struct span text, char bytes[sizeof CONTEXT - 1 + DIGEST_BYTES])
-{
-    unsigned char hash[DIGEST_BYTES];
-
-    digest_of(text, hash);
-    memcpy(bytes, CONTEXT, sizeof CONTEXT - 1);
-    memcpy(bytes + sizeof CONTEXT - 1, hash, sizeof hash);
-    return span_of(bytes, sizeof CONTEXT - 1 + DIGEST_BYTES);
-}
-
 enum code word_write(struct db *store, const struct member *self, enum word_kind kind, int64_t of,
                      const struct word_place *place, struct buf *sealed, unsigned char signature[SIGN_BYTES], struct why *why)
 {
-    char where[PLACE_BYTES], bytes[sizeof CONTEXT - 1 + DIGEST_BYTES];
+    char where[PLACE_BYTES];
     struct db_stmt *row = NULL;
     enum code code = db_find(store, told[kind],
                              DB_VALUES(db_of_int(of), db_of_text(span_text(self->fleet)), db_of_text(place->node),
                                        db_of_int(place->number), db_of_text(span_text(word_kinds[kind]))), &row);
 
     if (code == CODE_OK)
-        code = sign_text(self->key, signed_bytes(db_text(row, 0), bytes), signature);
+        code = signed_make(CONTEXT, db_text(row, 0), self->key, signature);
     if (code == CODE_OK)
         code = seal_close(self->secrets->seal, place_text(self, place, where), db_text(row, 0), sealed);
     db_finalize(&row);
@@ -80,16 +71,26 @@ struct said {
 
 static enum code open_word(const struct member *self, const struct word_heard *heard, struct buf *text, struct why *why)
 {
-    char where[PLACE_BYTES], bytes[sizeof CONTEXT - 1 + DIGEST_BYTES];
+    char where[PLACE_BYTES];
     enum code code = seal_open(self->secrets->seal, place_text(self, &heard->place, where), heard->sealed, text);
 
-    if (code == CODE_OK && (heard->signature.len != SIGN_BYTES ||
-                            !sign_is_good(heard->key, signed_bytes(buf_peek(text), bytes),
-                                          (const unsigned char *)heard->signature.at)))
+    if (code == CODE_OK && !signed_is_good(CONTEXT, buf_peek(text), heard->signature, heard->key))
         code = CODE_DENIED;
     return code != CODE_DENIED ? code
            : why_set(why, code, "word %" PRId64 " of node %.*s on held calls is not that node's: somebody has changed the "
                      "centre; nothing that it says behind it is taken", heard->place.number, SPAN_ARG(heard->place.node));
+}
+
+enum code word_check(const struct member *self, const struct word_heard *heard, struct why *why)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, WORD_BYTES);
+    buf_wipes(&text);
+    code = open_word(self, heard, &text, why);
+    buf_fini(&text);
+    return code;
 }
 
 /* A word says itself where it belongs, so that none can be shown for another. */

@@ -36,6 +36,8 @@ struct word_heard {
     const unsigned char *key;
     int64_t now_us;
 };
+/* Whether the node itself has said it. CODE_DENIED: somebody else has. Takes: as word_take. */
+enum code word_check(const struct member *self, const struct word_heard *heard, struct why *why) MUST_USE;
 enum code word_take(struct db *store, const struct member *self, const struct word_heard *heard, struct why *why) MUST_USE;
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 #include "crypto/secret.h"
-#include "fleet/change.h"
 #include "json/doc.h"
 
 #include <stdio.h>
@@ -18,7 +17,6 @@
 #define BAD_NAME "\"%.80s\" is no node's name; write small letters, digits and dashes, 63 at most"
 #define SQL_BYTES 1024
 #define PASSWORD_RANDOM_BYTES 32
-#define CHANGE_ARENA_BYTES ((size_t)256 << 20)
 
 /* ---- join ---- */
 
@@ -133,6 +131,8 @@ static enum code join(const struct asked *asked, struct enrol *enrol, struct mem
     code = pg_commit(enrol->pg, &unknown, why);
     if (code != CODE_OK && !unknown)
         (void)unlink(asked->output);
+    if (code == CODE_OK && !member->is_reader)
+        enrol_note_roster(asked, enrol);
     return code;
 }
 
@@ -186,45 +186,6 @@ int cmd_fleet_join(const struct asked *asked)
 
 /* ---- leave ---- */
 
-/* The number of the last change, as its signer says it: the database alone could name a later one, and the key of who leaves
- * would count up to there. */
-static enum code read_last(const struct enrol *enrol, struct span text, struct span signature, int64_t *number, struct why *why)
-{
-    struct change change = {.number = 0};
-    unsigned char key[SIGN_PUBLIC_BYTES];
-    struct arena arena;
-    struct buf bytes;
-    enum code code;
-
-    arena_init(&arena, CHANGE_ARENA_BYTES);
-    buf_init(&bytes, CHANGE_TEXT_BYTES);
-    code = change_read(text, &arena, &bytes, &change, why);
-    if (code == CODE_OK && (!span_is(change.fleet, enrol->key->fleet) ||
-                            !roster_key_of(enrol->roster, change.node, change.number, key) ||
-                            !change_is_signed(&change, signature, key)))
-        code = why_set(why, CODE_DENIED,
-                       "the last change at the centre is signed by no node of the fleet: somebody put it there; "
-                                         "see `callgate fleet status` at a node, and restore the centre first");
-    *number = change.number;
-    arena_fini(&arena);
-    buf_fini(&bytes);
-    return code;
-}
-
-static enum code last_change(struct enrol *enrol, int64_t *until, struct why *why)
-{
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(enrol->pg, "SELECT text, signature FROM callgate.change ORDER BY number DESC LIMIT 1", NULL, 0,
-                            &rows,
-                            why);
-
-    *until = ROSTER_NONE;
-    if (code == CODE_OK && pg_rows_count(rows) > 0)
-        code = read_last(enrol, pg_rows_bytes(rows, 0, 0), pg_rows_bytes(rows, 0, 1), until, why);
-    pg_rows_free(&rows);
-    return code;
-}
-
 /* Before its sessions end, or it comes back on another; they would outlive their role. A role that somebody has dropped is
  * none. Who may not end them hears of it. */
 static enum code shut_out(struct enrol *enrol, bool *has_ended, struct why *why)
@@ -242,19 +203,24 @@ static enum code shut_out(struct enrol *enrol, bool *has_ended, struct why *why)
     return code == CODE_DENIED ? CODE_OK : code;
 }
 
+/* Up to there its key counts. */
+static int64_t last_of(const struct roster *roster)
+{
+    return roster->end.number > 0 ? roster->end.number : ROSTER_NONE;
+}
+
 static enum code leave(const struct asked *asked, struct enrol *enrol, struct why *why)
 {
     const bool is_reader = asked->reader;
     unsigned char signature[SIGN_BYTES];
     char sql[SQL_BYTES];
     struct buf text;
-    int64_t until;
     enum code code = pg_begin(enrol->pg, why);
 
     buf_init(&text, ROSTER_TEXT_BYTES);
     if (code == CODE_OK && !is_reader)
-        code = last_change(enrol, &until, why);
-    if (code == CODE_OK && !is_reader && roster_leave(enrol->roster, span_text(enrol->name), until) != CODE_OK)
+        code = enrol_see_chain(enrol, why);
+    if (code == CODE_OK && !is_reader && roster_leave(enrol->roster, span_text(enrol->name), last_of(enrol->roster)) != CODE_OK)
         code = why_set(why, CODE_NOT_FOUND, "%s is no node of the roster; a reader leaves by --reader", enrol->name);
     if (code == CODE_OK && !is_reader)
         code = enrol_put_roster(enrol, asked->why, &text, signature, why);
@@ -266,6 +232,8 @@ static enum code leave(const struct asked *asked, struct enrol *enrol, struct wh
                       PG_VALUES(pg_of_text(span_text(enrol->name))), NULL, why);
     if (code == CODE_OK)
         code = pg_commit(enrol->pg, NULL, why);
+    if (code == CODE_OK && !is_reader)
+        enrol_note_roster(asked, enrol);
     buf_fini(&text);
     return code;
 }

@@ -6,6 +6,7 @@
 #include "enrol/enrol.h"
 #include "enrol/nodes_copy.h"
 #include "query/fleet_nodes.h"
+#include "query/fleet_roster.h"
 
 #include "base/mem.h"
 #include "json/doc.h"
@@ -54,14 +55,11 @@ static enum code connect_to(struct asking *asking, const char *database, struct 
 static enum code ask_roster(struct asking *asking, struct why *why)
 {
     const struct member *member = asking->member;
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(asking->pg, "SELECT text, signature FROM callgate.roster ORDER BY number DESC LIMIT 1", NULL, 0,
-                            &rows, why);
+    struct why refused;
+    enum code code = fleet_roster_newest(asking->pg, member->root, member->fleet, &asking->roster, &refused, why);
 
-    if (code == CODE_OK)
-        code = roster_read(pg_rows_bytes(rows, 0, 0), pg_rows_bytes(rows, 0, 1), member->root, member->fleet, &asking->roster,
-                           why);
-    pg_rows_free(&rows);
+    if (code == CODE_OK && refused.text[0] != '\0')
+        print_safely(stderr, "%s; what roster %" PRId64 " says is told\n", refused.text, asking->roster->number);
     if (code == CODE_OK && !member->is_reader && asking->roster->number < member->roster->number)
         code = why_set(why, CODE_DENIED,
                        "the centre shows roster %" PRId64 ", and this node joined with %" PRId64 ": somebody put an "

@@ -2,8 +2,11 @@
 #include "enrol/enrol.h"
 
 #include "base/mem.h"
+#include "args/print.h"
 #include "base/take_in.h"
+#include "fleet/chain.h"
 #include "os/file.h"
+#include "query/fleet_roster.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@
 
 #define PASSWORD_BYTES ((size_t)1024)
 #define LEAST_SERVER 150000
+#define CHANGES_AT_ONCE 32
 #define STATEMENT_MS 120000 /* a schema is made while others use the server */
 
 TAKE_IN(enrol_schema, "schema/fleet.sql");
@@ -98,6 +102,7 @@ static enum code read_roster(struct enrol *enrol, struct why *why)
 {
     struct fleet_key *key = enrol->key;
     struct pg_rows *rows = NULL;
+    struct why refused = {""};
     enum code code = pg_ask(enrol->pg, "SELECT id FROM callgate.fleet", NULL, 0, &rows, why);
 
     if (code == CODE_OK && !span_is(pg_rows_bytes(rows, 0, 0), key->fleet))
@@ -106,15 +111,65 @@ static enum code read_roster(struct enrol *enrol, struct why *why)
                        key->fleet);
     pg_rows_free(&rows);
     if (code == CODE_OK)
-        code = pg_ask(enrol->pg, "SELECT number, text, signature FROM callgate.roster ORDER BY number DESC LIMIT 1", NULL, 0,
-                      &rows,
-                      why);
-    if (code == CODE_OK && pg_rows_count(rows) == 0)
-        code = roster_new(key->fleet, &enrol->roster);
-    else if (code == CODE_OK)
-        code = roster_read(pg_rows_bytes(rows, 0, 1), pg_rows_bytes(rows, 0, 2), key->root_public, key->fleet, &enrol->roster,
-                           why);
-    pg_rows_free(&rows);
+        code = fleet_roster_newest(enrol->pg, key->root_public, key->fleet, &enrol->roster, &refused, why);
+    if (code == CODE_NOT_FOUND && refused.text[0] == '\0' && key->roster == 0)
+        return roster_new(key->fleet, &enrol->roster);
+    return code;
+}
+
+/* The centre alone could show the roster of before, in which a node that has left is one. */
+static enum code must_be_last(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    if (enrol->roster->number < enrol->key->roster && !asked->lost_roster)
+        return why_set(why, CODE_DENIED, "the centre shows roster %" PRId64 ", and this key has signed %" PRId64 ": somebody "
+                       "put an old one there, or restored a backup. A node that is connected brings it again; where none has "
+                       "it, say --despite-lost-roster, and again who left and joined since", enrol->roster->number,
+                       enrol->key->roster);
+    if (enrol->roster->number < enrol->key->roster)
+        enrol->roster->number = enrol->key->roster;
+    return CODE_OK;
+}
+
+/* Which is the fleet's last change, as the key that signs the roster has seen it: along all that came since the one before, as
+ * nodes signed them, and never by what the centre says of it. */
+enum code enrol_see_chain(struct enrol *enrol, struct why *why)
+{
+    struct store_fleet_end end = enrol->roster->end;
+    size_t count = 1;
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK && count > 0) {
+        struct pg_rows *rows = NULL;
+
+        code = pg_ask(enrol->pg, "SELECT text, signature, signer FROM callgate.changes_after($1, $2)",
+                      PG_VALUES(pg_of_int(end.number), pg_of_int(CHANGES_AT_ONCE)), &rows, why);
+        count = pg_rows_count(rows);
+        for (size_t i = 0; code == CODE_OK && i < count; i++) {
+            const struct chain_shown shown = {pg_rows_bytes(rows, i, 0), pg_rows_bytes(rows, i, 1), pg_rows_bytes(rows, i, 2)};
+
+            code = chain_pass(enrol->roster, &end, &shown, why);
+            if (code != CODE_OK)
+                code = why_before(why, code, "somebody has changed what the fleet decided at the centre, behind change %" PRId64
+                                  "; see `callgate fleet status` at a node, and restore the centre first", end.number);
+        }
+        pg_rows_free(&rows);
+    }
+    enrol->roster->end = code == CODE_OK ? end : enrol->roster->end;
+    return code;
+}
+
+/* Written before, too, so that a file that cannot be is found while nothing has happened. */
+static enum code write_key(const struct enrol *enrol, const char *path, struct why *why)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, MEMBER_FILE_BYTES);
+    buf_wipes(&text);
+    code = fleet_key_write(enrol->key, &text);
+    if (code == CODE_OK)
+        code = file_replace(path, 0600, buf_peek(&text), why);
+    buf_fini(&text);
     return code;
 }
 
@@ -122,21 +177,39 @@ enum code enrol_read_key(const struct asked *asked, struct enrol *enrol, struct 
 {
     enum code code = fleet_key_read(asked->key_file, &enrol->key, why);
 
-    return code == CODE_OK ? read_roster(enrol, why) : code;
+    if (code == CODE_OK)
+        code = read_roster(enrol, why);
+    if (code == CODE_OK)
+        code = must_be_last(asked, enrol, why);
+    return code == CODE_OK && !asked->reader ? write_key(enrol, asked->key_file, why) : code;
+}
+
+void enrol_note_roster(const struct asked *asked, struct enrol *enrol)
+{
+    struct why why = {""};
+
+    enrol->key->roster = enrol->roster->number;
+    if (write_key(enrol, asked->key_file, &why) != CODE_OK)
+        print_safely(stderr, "%s: it is done, and this file does not know: %s; write \"roster\": %" PRId64 " into it\n",
+                     asked->key_file, why.text, enrol->key->roster);
 }
 
 enum code enrol_put_roster(struct enrol *enrol, const char *reason, struct buf *text, unsigned char signature[SIGN_BYTES],
                            struct why *why)
 {
-    enum code code;
+    enum code code = enrol_see_chain(enrol, why);
 
+    if (code != CODE_OK)
+        return code;
     enrol->roster->number++;
     code = roster_write(enrol->roster, text);
     if (code == CODE_OK)
         code = roster_sign(buf_peek(text), enrol->key->root, signature);
     if (code != CODE_OK)
         return why_set(why, code, "the roster cannot be written: %s", code_text(code));
-    return pg_ask(enrol->pg, "INSERT INTO callgate.roster (number, text, signature, why) VALUES ($1, $2, $3, $4)",
+    return pg_ask(enrol->pg, "INSERT INTO callgate.roster (number, text, signature, why) VALUES ($1, $2, $3, $4) ON CONFLICT "
+                  "(number) DO UPDATE SET (text, signature, why, put_by, put_at) = (excluded.text, excluded.signature, "
+                  "excluded.why, excluded.put_by, excluded.put_at)",
                   PG_VALUES(pg_of_int(enrol->roster->number), pg_of_bytes(buf_peek(text)),
                             pg_of_bytes(span_of(signature, SIGN_BYTES)), pg_of_text(span_text(reason))), NULL, why);
 }

@@ -30,12 +30,18 @@ void enrol_close(struct enrol *enrol);
 /* The schema must be one that this version goes on with. */
 enum code enrol_must_be_ready(const struct enrol *enrol, struct why *why) MUST_USE;
 
-/* Reads --key-file, and the roster of the centre, which must be of that fleet and signed by it. */
+/* Reads --key-file, and the newest roster of the centre, which must be of that fleet, signed by it, and none that the key has
+ * seen a later one than (unless --despite-lost-roster). CODE_IO: the key's file cannot be written. */
 enum code enrol_read_key(const struct asked *asked, struct enrol *enrol, struct why *why) MUST_USE;
-/* Signs the roster as one more, and puts it into the centre, in the caller's transaction. Takes: reason: NULL: nobody said
- * one. Appends what was signed. */
+/* Has the roster say which change is the fleet's last. CODE_DENIED: what the centre shows is not what nodes signed. */
+enum code enrol_see_chain(struct enrol *enrol, struct why *why) MUST_USE;
+/* Signs the roster as one more, with that change, and puts it into the centre, in the caller's transaction. Takes: reason:
+ * NULL: nobody said one. Appends what was signed. */
 enum code enrol_put_roster(struct enrol *enrol, const char *reason, struct buf *text, unsigned char signature[SIGN_BYTES],
                            struct why *why) MUST_USE;
+
+/* That is committed: notes its number in the key's file. */
+void enrol_note_roster(const struct asked *asked, struct enrol *enrol);
 
 /* Sets the fleet's URL as nodes have it: --database, or that of --admin without its user. *url is the caller's (mem_free). */
 enum code enrol_database(const struct asked *asked, char **url, struct why *why) MUST_USE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/change.h"
 
+#include "fleet/signed.h"
+
 #include "base/num.h"
 #include "json/text.h"
 
@@ -142,28 +144,14 @@ enum code change_read(struct span text, struct arena *arena, struct buf *bytes, 
 
 /* ---- signed ---- */
 
-static struct span signed_bytes(const unsigned char hash[DIGEST_BYTES], char out[sizeof CONTEXT - 1 + DIGEST_BYTES])
-{
-    memcpy(out, CONTEXT, sizeof CONTEXT - 1);
-    memcpy(out + sizeof CONTEXT - 1, hash, DIGEST_BYTES);
-    return span_of(out, sizeof CONTEXT - 1 + DIGEST_BYTES);
-}
-
 enum code change_sign(struct span text, const struct sign_key *key, unsigned char signature[SIGN_BYTES])
 {
-    char bytes[sizeof CONTEXT - 1 + DIGEST_BYTES];
-    unsigned char hash[DIGEST_BYTES];
-
-    digest_of(text, hash);
-    return sign_text(key, signed_bytes(hash, bytes), signature);
+    return signed_make(CONTEXT, text, key, signature);
 }
 
-bool change_is_signed(const struct change *change, struct span signature, const unsigned char key[SIGN_PUBLIC_BYTES])
+bool change_is_signed(struct span text, struct span signature, const unsigned char key[SIGN_PUBLIC_BYTES])
 {
-    char bytes[sizeof CONTEXT - 1 + DIGEST_BYTES];
-
-    return signature.len == SIGN_BYTES &&
-           sign_is_good(key, signed_bytes(change->hash, bytes), (const unsigned char *)signature.at);
+    return signed_is_good(CONTEXT, text, signature, key);
 }
 
 /* ---- in its place ---- */

@@ -46,9 +46,9 @@ enum code change_write(const struct change *change, struct span rows, struct buf
 enum code change_read(struct span text, struct arena *arena, struct buf *bytes, struct change *change,
                       struct why *why) MUST_USE;
 
-/* What is signed is the text's SHA-256 behind words that nothing else signed by a node's key begins with. */
 enum code change_sign(struct span text, const struct sign_key *key, unsigned char signature[SIGN_BYTES]) MUST_USE;
-bool change_is_signed(const struct change *change, struct span signature, const unsigned char key[SIGN_PUBLIC_BYTES]);
+/* Asked of a text before it is read. */
+bool change_is_signed(struct span text, struct span signature, const unsigned char key[SIGN_PUBLIC_BYTES]);
 
 /* Whether it goes on from a chain whose last change has this number and hash (0 and zeros: there is none).
  * CODE_INVALID, with a sentence: another number, another text before it, or another fleet's. */

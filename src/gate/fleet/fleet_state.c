@@ -13,7 +13,7 @@ static const struct {
     size_t at, bytes; /* bytes: of a text's room; 0: it is a number */
 } members[] = {
     MEMBER(beat_us), MEMBER(beat_up_us), TEXT_MEMBER(start), MEMBER(spent_us), MEMBER(change), TEXT_MEMBER(hash),
-    MEMBER(behind), MEMBER(forked), MEMBER(lag_rows), MEMBER(lag_us), MEMBER(shipped_seq), MEMBER(waiting),
+    MEMBER(behind), MEMBER(forked), MEMBER(lag_rows), MEMBER(lag_us), MEMBER(shipped_seq), MEMBER(refused),
     TEXT_MEMBER(problem),
 };
 #define MEMBERS (sizeof members / sizeof members[0])

@@ -26,7 +26,7 @@ struct fleet_state {
     int64_t forked;                /* 1: the centre has another record of this node */
     int64_t lag_rows, lag_us;      /* what of the trail is not at the centre yet: rows, age of the oldest */
     int64_t shipped_seq;           /* up to this row it is */
-    int64_t waiting;               /* held calls of the whole fleet that nobody has decided */
+    int64_t refused;               /* so often the centre showed what no node takes; it only grows */
     char problem[FLEET_PROBLEM_BYTES]; /* what is wrong, as a sentence; "": nothing */
 };
 

@@ -258,6 +258,7 @@ enum code member_read(const char *path, struct member **out, struct why *why)
 
 static enum code read_fleet_key(const struct json_node *root, struct fleet_key *key)
 {
+    const struct json_node *roster = json_member(root, SPAN_LIT("roster"));
     enum code code = read_fleet(root, key->fleet);
 
     if (code == CODE_OK)
@@ -266,6 +267,8 @@ static enum code read_fleet_key(const struct json_node *root, struct fleet_key *
         code = read_key(root, "root_key", key->seed, &key->root);
     if (code == CODE_OK)
         code = sign_key_public(key->root, key->root_public);
+    if (code == CODE_OK && (roster == NULL || num_i64(roster->raw, &key->roster) != CODE_OK || key->roster < 0))
+        code = CODE_INVALID;
     return code == CODE_OK ? read_secrets(root, &key->secrets) : code;
 }
 
@@ -284,6 +287,7 @@ enum code fleet_key_write(const struct fleet_key *key, struct buf *text)
 {
     (void)buf_addf(text, "{\"format\": 1, \"fleet\": \"%s\",\n \"database\": ", key->fleet);
     (void)json_write_string(text, span_text(key->database));
+    (void)buf_addf(text, ",\n \"roster\": %" PRId64, key->roster);
     write_hex(text, ",\n \"root_key\": ", key->seed, sizeof key->seed);
     write_secrets(text, key->secrets);
     return buf_code(text);

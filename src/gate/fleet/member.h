@@ -62,6 +62,7 @@ struct fleet_key {
     unsigned char seed[SIGN_SEED_BYTES];
     unsigned char root_public[SIGN_PUBLIC_BYTES];
     struct fleet_secrets *secrets;
+    int64_t roster; /* number of the last roster that it has signed: whoever shows an older one as the newest keeps one back */
 };
 
 enum code fleet_key_read(const char *path, struct fleet_key **out, struct why *why) MUST_USE;

@@ -51,6 +51,14 @@ const struct roster_node *roster_find(const struct roster *roster, struct span n
     return find(roster, name);
 }
 
+enum code roster_names(const struct roster *roster, struct span but, struct buf *names)
+{
+    for (size_t i = 0; i < roster->count; i++)
+        if (roster->nodes[i].until == 0 && !span_is(but, roster->nodes[i].name))
+            (void)buf_addf(names, "%s%s", buf_is_empty(names) ? "" : "\n", roster->nodes[i].name);
+    return buf_code(names);
+}
+
 bool roster_key_of(const struct roster *roster, struct span name, int64_t number, unsigned char key[SIGN_PUBLIC_BYTES])
 {
     for (size_t i = 0; i < roster->count; i++) { /* those of one name left one after the other */
@@ -62,23 +70,6 @@ bool roster_key_of(const struct roster *roster, struct span name, int64_t number
         return true;
     }
     return false;
-}
-
-const struct roster_node *roster_next(const struct roster *roster, struct span name)
-{
-    const struct roster_node *first = NULL;
-
-    for (size_t i = 0; i < roster->count; i++) {
-        const struct roster_node *node = &roster->nodes[i];
-
-        if (node->until != 0 || span_is(name, node->name))
-            continue;
-        if (span_compare(span_text(node->name), name) > 0)
-            return node;
-        if (first == NULL)
-            first = node;
-    }
-    return first;
 }
 
 /* Where a node of that name goes: behind all whose name is not greater. */
@@ -128,9 +119,11 @@ enum code roster_leave(struct roster *roster, struct span name, int64_t until)
 
 enum code roster_write(const struct roster *roster, struct buf *text)
 {
-    char key[2 * SIGN_PUBLIC_BYTES];
+    char key[2 * SIGN_PUBLIC_BYTES], hash[2 * DIGEST_BYTES];
 
-    (void)buf_addf(text, "{\"format\":1,\"fleet\":\"%s\",\"number\":%" PRId64 ",\"nodes\":[", roster->fleet, roster->number);
+    num_hex(roster->end.hash, DIGEST_BYTES, hash);
+    (void)buf_addf(text, "{\"format\":1,\"fleet\":\"%s\",\"number\":%" PRId64 ",\"change\":%" PRId64 ",\"hash\":\"%.*s\","
+                   "\"nodes\":[", roster->fleet, roster->number, roster->end.number, (int)sizeof hash, hash);
     for (size_t i = 0; i < roster->count; i++) {
         const struct roster_node *node = &roster->nodes[i];
 
@@ -199,6 +192,13 @@ static enum code read_node(const struct json_node *object, struct roster *roster
     return code == CODE_EXISTS ? CODE_INVALID : code;
 }
 
+static bool read_numbers(const struct json_node *root, struct roster *roster)
+{
+    return read_number(root, "number", &roster->number) && roster->number >= 1 &&
+           read_number(root, "change", &roster->end.number) && roster->end.number >= 0 &&
+           num_unhex(json_member_text(root, "hash"), roster->end.hash, DIGEST_BYTES) == CODE_OK;
+}
+
 /* What the root signed is believed, and read as strictly as if it were not: it may be of a version that comes after this
  * one. */
 static enum code read_text(struct span text, const char *fleet, struct roster **out, struct why *why)
@@ -215,8 +215,7 @@ static enum code read_text(struct span text, const char *fleet, struct roster **
     else if (code == CODE_OK)
         code = roster_new(fleet, out);
     nodes = code == CODE_OK ? json_member(json.root, SPAN_LIT("nodes")) : NULL;
-    if (code == CODE_OK && (nodes == NULL || nodes->type != JSON_ARRAY || !read_number(json.root, "number", &(*out)->number) ||
-                            (*out)->number < 1))
+    if (code == CODE_OK && (nodes == NULL || nodes->type != JSON_ARRAY || !read_numbers(json.root, *out)))
         code = CODE_INVALID;
     for (nodes = code == CODE_OK ? nodes->child : NULL; nodes != NULL && code == CODE_OK; nodes = nodes->next)
         code = read_node(nodes, *out);

@@ -2,7 +2,8 @@
 /* The roster of a fleet: which nodes it has, and by which keys they sign, as the key that `fleet init` made has signed it.
  *
  * The centre keeps it and shows it, and is not believed: who can write there can neither put a node in nor take one out. An
- * old roster is a true one that was; so whoever has seen number n takes none below n.
+ * old roster is a true one that was; so whoever has seen number n takes none below n. It says, too, which change was the
+ * fleet's last when it was signed: a chain that does not come by that one is none of this fleet's (fleet/chain.h).
  *
  * Threads: one at a time; a finished one may be read by several.
  * Owns: itself.
@@ -15,6 +16,7 @@
 #include "base/buf.h"
 #include "base/why.h"
 #include "crypto/sign.h"
+#include "store/store_fleet.h"
 
 #define FLEET_ID_BYTES 32        /* of a fleet's id, in hexadecimal digits */
 #define FLEET_NAME_BYTES 64      /* of a node's name, with its NUL */
@@ -36,6 +38,7 @@ struct roster_node {
 struct roster {
     char fleet[FLEET_ID_BYTES + 1];
     int64_t number; /* from 1 on, one more with each */
+    struct store_fleet_end end; /* the fleet's last change when it was signed */
     size_t count, room;
     struct roster_node *nodes; /* by name, those with one name in the order in which they were members */
 };
@@ -58,9 +61,9 @@ enum code roster_leave(struct roster *roster, struct span name, int64_t until) M
 
 /* The node of that name that is one now, or NULL. */
 const struct roster_node *roster_find(const struct roster *roster, struct span name);
+/* Appends the names of all that are nodes now, but one, a line each. */
+enum code roster_names(const struct roster *roster, struct span but, struct buf *names) MUST_USE;
 /* The key by which that node signed the change of that number; false: it was none then. */
 bool roster_key_of(const struct roster *roster, struct span name, int64_t number, unsigned char key[SIGN_PUBLIC_BYTES]);
-/* The node that comes behind it by name, in a ring: its witness. NULL: there is no other. */
-const struct roster_node *roster_next(const struct roster *roster, struct span name);
 
 #endif

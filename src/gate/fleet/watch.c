@@ -182,6 +182,8 @@ void fleet_watch_measure(const struct fleet_watch *watch, struct buf *out)
          (uint64_t)state->change},
         {"callgate_fleet_behind", "The fleet's active version of the policy that could not be taken here; 0: none.", "gauge",
          (uint64_t)state->behind},
+        {"callgate_fleet_refusals_total", "So often the centre showed a change, a roster or a word that is not signed, or not "
+         "in its place: nothing of it was taken.", "counter", (uint64_t)state->refused},
         {"callgate_fleet_forked", "1 where the fleet has another record of this node.", "gauge", (uint64_t)state->forked},
         {"callgate_fleet_lag_rows", "Rows of the trail that are not at the centre yet.", "gauge", (uint64_t)state->lag_rows},
         {"callgate_fleet_lag_seconds", "How old the oldest of them is.", "gauge", (uint64_t)(state->lag_us / 1000000)},

@@ -118,6 +118,8 @@ static enum code put_list(struct putting *putting, enum store__fleet_table at, c
         size_t count = read_row(putting, table, row, values);
 
         code = count > 0 ? db_change(putting->db, sql, values, count) : CODE_INVALID;
+        if (code == CODE_IO && db_is_refused(putting->db)) /* it refers to a row that is not there, say; no disk failed */
+            code = CODE_INVALID;
         if (code == CODE_OK && at == FLEET_DEFINITION)
             code = know_definition(putting, values);
     }

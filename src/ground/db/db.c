@@ -279,6 +279,11 @@ const char *db_error(const struct db *db)
     return db == NULL ? "the database is not open" : sqlite3_errmsg(db->handle);
 }
 
+bool db_is_refused(const struct db *db)
+{
+    return (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CONSTRAINT;
+}
+
 enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {
     if (code == CODE_OK)

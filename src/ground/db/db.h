@@ -53,6 +53,9 @@ enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
  * CODE_EXISTS where `path` is there; a copy that failed is removed. Blocks. */
 enum code db_copy(struct db *from, const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
+/* Whether what failed last was refused by the tables themselves, a reference to no row or a check: CODE_IO, and yet no
+ * disk's. */
+bool db_is_refused(const struct db *db);
 /* Writes "DOING failed: " and that sentence, unless nothing failed. Takes: db: NULL where it is not open. Returns: code. */
 enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing);
 

@@ -94,21 +94,32 @@ static int end(void **state)
     return pg_server_finish(state);
 }
 
-static bool key_of(void *context, struct span name, int64_t number, unsigned char key[SIGN_PUBLIC_BYTES])
+static struct down_roster members; /* what all nodes go by: the last one has left with change 1 */
+
+static int64_t members_number(void)
 {
-    (void)context;
+    return members.now != NULL ? members.now->number : 0;
+}
+
+/* Another roster, as if it had come. Takes: end: the fleet's last change when it was signed; NULL: there was none. */
+__attribute__((unused)) static void make_members(const struct store_fleet_end *end)
+{
+    const int64_t number = members_number() + 1;
+
+    roster_free(&members.now);
+    assert_int_equal(roster_new(FLEET, &members.now), CODE_OK);
     for (int i = 0; i < NODES; i++)
-        if (span_is(name, nodes[i].name) && (i < NODES - 1 || number <= 1)) {
-            memcpy(key, nodes[i].public, SIGN_PUBLIC_BYTES);
-            return true;
-        }
-    return false;
+        assert_int_equal(roster_add(members.now, span_text(nodes[i].name), nodes[i].public), CODE_OK);
+    assert_int_equal(roster_leave(members.now, span_text(nodes[NODES - 1].name), 1), CODE_OK);
+    members.now->number = number;
+    if (end != NULL)
+        members.now->end = *end;
 }
 
 static void start(struct node *node)
 {
     const struct down_self self = {.store = node->store, .fleet = SPAN_LIT(FLEET), .node = span_text(node->name),
-                                   .key = node->key, .key_of = key_of};
+                                   .key = node->key, .roster = &members};
     struct why why = {0};
 
     if (down_new(&self, &node->down, &why) != CODE_OK)
@@ -134,12 +145,13 @@ static void begin_node(struct node *node)
 static int arrive(void **state)
 {
     (void)state;
-    run(owner, "TRUNCATE callgate.change, callgate.compile_ask, callgate.compile_answer, callgate.node");
+    run(owner, "TRUNCATE callgate.change, callgate.compile_ask, callgate.compile_answer, callgate.node, callgate.roster");
     snprintf(folder, sizeof folder, "/tmp/callgate-down-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
     for (int i = 0; i < NODES; i++)
         begin_node(&nodes[i]);
+    make_members(NULL);
     return 0;
 }
 
@@ -153,6 +165,7 @@ static int leave(void **state)
         sign_key_free(&nodes[i].key);
         unlink(nodes[i].path);
     }
+    roster_free(&members.now);
     return rmdir(folder);
 }
 

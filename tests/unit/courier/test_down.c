@@ -217,23 +217,24 @@ static void test_each_trick_of_the_superuser(void **state)
                                 "'gate-2'), "
          "'UTF8') WHERE number = 3", "not signed"},
         {"a node that is none", "UPDATE callgate.change SET text = convert_to(replace(convert_from(text, 'UTF8'), 'gate-1', "
-                                "'gate-9'), "
-         "'UTF8') WHERE number = 3", "roster"},
+                                "'gate-9'), 'UTF8') WHERE number = 3", "not signed"},
+        {"a signer that is none", "UPDATE callgate.change SET signer = 'gate-9' WHERE number = 3", "roster"},
+        {"another node as the signer", "UPDATE callgate.change SET signer = 'gate-2' WHERE number = 3", "not signed"},
         {"a member twice", "UPDATE callgate.change SET text = convert_to(replace(convert_from(text, 'UTF8'), '\"by\":', "
-         "'\"by\":\"eve\",\"by\":'), 'UTF8') WHERE number = 3", "no JSON"},
-        {"a blank", "UPDATE callgate.change SET text = text || ' '::bytea WHERE number = 3", "canonical"},
+         "'\"by\":\"eve\",\"by\":'), 'UTF8') WHERE number = 3", "not signed"},
+        {"a blank", "UPDATE callgate.change SET text = text || ' '::bytea WHERE number = 3", "not signed"},
         {"an escape", "UPDATE callgate.change SET text = convert_to(replace(convert_from(text, 'UTF8'), 'three', "
                       "E'thr\\\\u0065e'), "
-         "'UTF8') WHERE number = 3", "canonical"},
+         "'UTF8') WHERE number = 3", "not signed"},
         {"a number's other spelling", "UPDATE callgate.change SET text = convert_to(replace(convert_from(text, 'UTF8'), "
                                       "'\"number\":3', "
-         "'\"number\":3.0'), 'UTF8') WHERE number = 3", "canonical"},
-        {"no text", "UPDATE callgate.change SET text = '' WHERE number = 3", "no JSON"},
+         "'\"number\":3.0'), 'UTF8') WHERE number = 3", "not signed"},
+        {"no text", "UPDATE callgate.change SET text = '' WHERE number = 3", "not signed"},
         {"a row of its own", "UPDATE callgate.change SET text = '{\"agent_key\":[]}', signature = decode(repeat('00', 64), "
                              "'hex') WHERE "
-         "number = 3", "lacks a member"},
-        {"an old one again", "UPDATE callgate.change AS c SET text = o.text, signature = o.signature FROM callgate.change AS "
-                             "o WHERE "
+         "number = 3", "not signed"},
+        {"an old one again", "UPDATE callgate.change AS c SET text = o.text, signature = o.signature, signer = o.signer FROM "
+                             "callgate.change AS o WHERE "
          "c.number = 3 AND o.number = 1", "came where"},
         {"another order", "UPDATE callgate.change SET number = 9 WHERE number = 3; UPDATE callgate.change SET number = 3 "
                           "WHERE number = 4; "
@@ -247,17 +248,17 @@ static void test_each_trick_of_the_superuser(void **state)
          "shows another change"},
         {"numbers that nothing stands behind", "DELETE FROM callgate.change WHERE number IN (3, 4); INSERT INTO "
                                                "callgate.change(number, "
-         "text, signature) VALUES (7, '{}', '')", "lacks a member"},
+         "text, signature, signer) VALUES (7, '{}', '', 'gate-1')", "not signed"},
     };
 
     (void)state;
     prepare();
-    run(owner, "DROP TABLE IF EXISTS public.kept; CREATE TABLE public.kept AS SELECT number, text, signature FROM "
+    run(owner, "DROP TABLE IF EXISTS public.kept; CREATE TABLE public.kept AS SELECT number, text, signature, signer FROM "
                "callgate.change");
     for (size_t i = 0; i < sizeof tricks / sizeof *tricks; i++) {
         run(owner, tricks[i].sql);
         refused_here(&nodes[1], tricks[i].what, tricks[i].says);
-        run(owner, "DELETE FROM callgate.change; INSERT INTO callgate.change(number, text, signature) SELECT * FROM "
+        run(owner, "DELETE FROM callgate.change; INSERT INTO callgate.change(number, text, signature, signer) SELECT * FROM "
                    "public.kept");
     }
     turn(&nodes[1]); /* what is true is taken after all that */
@@ -267,25 +268,41 @@ static void test_each_trick_of_the_superuser(void **state)
 }
 
 /* Puts a change as the centre's superuser who has somebody's key would. */
-static void plant(const struct node *by, const struct node *as, const char *fleet, const char *rows)
+static void plant_behind(const struct store_fleet_end *end, const struct node *by, const struct node *as, const char *fleet,
+                         const char *rows)
 {
-    struct store_fleet_end end;
     struct change change = {.fleet = span_text(fleet), .node = span_text(as->name), .by = SPAN_LIT("eve"), .kind =
                             SPAN_LIT("key")};
     unsigned char signature[SIGN_BYTES];
     struct why why = {0};
     struct buf text;
 
-    assert_int_equal(store_fleet_end(nodes[0].store, &end, &why), CODE_OK);
-    change.number = end.number + 1;
-    memcpy(change.previous, end.hash, DIGEST_BYTES);
+    change.number = end->number + 1;
+    memcpy(change.previous, end->hash, DIGEST_BYTES);
     buf_init(&text, CHANGE_TEXT_BYTES);
     assert_int_equal(change_write(&change, span_text(rows), &text, &why), CODE_OK);
     assert_int_equal(change_sign(buf_peek(&text), by->key, signature), CODE_OK);
-    assert_int_equal(pg_ask(owner, "INSERT INTO callgate.change(number, text, signature) VALUES ($1, $2, $3)",
+    assert_int_equal(pg_ask(owner, "INSERT INTO callgate.change(number, text, signature, signer) VALUES ($1, $2, $3, $4)",
                             PG_VALUES(pg_of_int(change.number), pg_of_bytes(buf_peek(&text)),
-                                      pg_of_bytes(span_of(signature, sizeof signature))), NULL, &why), CODE_OK);
+                                      pg_of_bytes(span_of(signature, sizeof signature)), pg_of_text(span_text(as->name))), NULL, &why),
+                                          CODE_OK);
     buf_fini(&text);
+}
+
+static struct store_fleet_end end_of(const struct node *node)
+{
+    struct store_fleet_end end;
+    struct why why = {0};
+
+    assert_int_equal(store_fleet_end(node->store, &end, &why), CODE_OK);
+    return end;
+}
+
+static void plant(const struct node *by, const struct node *as, const char *fleet, const char *rows)
+{
+    const struct store_fleet_end end = end_of(&nodes[0]);
+
+    plant_behind(&end, by, as, fleet, rows);
 }
 
 static void test_who_may_sign(void **state)
@@ -318,12 +335,117 @@ static void test_who_may_sign(void **state)
     {
         struct why why = {0};
 
-        assert_int_equal(pg_ask(nodes[0].pg, "INSERT INTO callgate.change(number, text, signature) VALUES (99, '', '')",
+        assert_int_equal(pg_ask(nodes[0].pg, "INSERT INTO callgate.change(number, text, signature, signer) VALUES (99, '', '', 'gate-1')",
                                 NULL, 0, NULL,
                                 &why), CODE_DENIED);
         assert_int_equal(pg_ask(nodes[0].pg, "DELETE FROM callgate.change", NULL, 0, NULL, &why), CODE_DENIED);
         assert_int_equal(pg_ask(nodes[0].pg, "UPDATE callgate.node SET change = 0", NULL, 0, NULL, &why), CODE_DENIED);
     }
+}
+
+#define KEEP "DROP TABLE IF EXISTS public.kept; CREATE TABLE public.kept AS SELECT number, text, signature, signer FROM callgate.change; "
+#define BRING "DELETE FROM callgate.change; INSERT INTO callgate.change(number, text, signature, signer) SELECT * FROM public.kept"
+
+/* The key of a node that left with change 1 counts for a change 1. Who has it, and the centre, shows a node that is new a past of
+ * his own: it is none of the chain that the roster's signer had seen. */
+static void test_another_past_for_who_is_new(void **state)
+{
+    const struct store_fleet_end none = {.number = 0};
+    struct store_fleet_end end;
+
+    (void)state;
+    (void)ask(&nodes[0], "key", AGENT("0a0b", "one"), NULL);
+    turn(&nodes[0]);
+    (void)ask(&nodes[0], "key", AGENT("0c0d", "two"), NULL);
+    turn(&nodes[0]);
+    end = end_of(&nodes[0]);
+    assert_int_equal(end.number, 2);
+    run(owner, KEEP "DELETE FROM callgate.change");
+    plant_behind(&none, &nodes[2], &nodes[2], FLEET, AGENT("0909", "eve"));
+    make_members(&end);
+    refused_here(&nodes[1], "a shorter chain by who has left", "shows no change behind 1");
+    end.number = 1; /* it left when there was one */
+    make_members(&end);
+    refused_here(&nodes[1], "another chain by who has left", "another one than the fleet's key had seen");
+    assert_int_equal(here(&nodes[1], "SELECT count(*) FROM agent_key"), 0);
+    /* what a roster without that change would have led to */
+    end.number = 0;
+    make_members(&end);
+    turn(&nodes[1]);
+    assert_int_equal(here(&nodes[1], "SELECT count(*) FROM agent_key WHERE principal = 'eve'"), 1);
+    end.number = 1;
+    make_members(&end);
+    refused_here(&nodes[1], "a past that was taken", "was shown a chain");
+    /* the true one is taken, by a node that is new, up to the last */
+    run(owner, BRING);
+    end = end_of(&nodes[0]);
+    make_members(&end);
+    down_free(&nodes[1].down);
+    db_close(&nodes[1].store);
+    unlink(nodes[1].path);
+    pg_close(&nodes[1].pg);
+    sign_key_free(&nodes[1].key);
+    begin_node(&nodes[1]);
+    make_members(&end);
+    settle();
+    assert_int_equal(here(&nodes[1], "SELECT count(*) FROM agent_key"), 2);
+}
+
+/* Answers, nodes and questions of his own making stop no version, and make none active. */
+static void test_forged_answers(void **state)
+{
+    struct why said;
+    int64_t id;
+
+    (void)state;
+    settle();
+    id = load_and_ask(&nodes[0], POLICY, NULL);
+    turn(&nodes[0]);
+    turn(&nodes[0]);
+    run(owner, "INSERT INTO callgate.compile_answer(asked_by, node, ask, problem, signature) SELECT asked_by, n, id, 'it does not', "
+               "decode(repeat('ab', 64), 'hex') FROM callgate.compile_ask, (VALUES ('gate-2'), ('gate-9')) AS v (n)");
+    run(owner, "INSERT INTO callgate.node SELECT 'gate-9', clock_timestamp() + interval '1 hour', clock_us, version, configuration, "
+               "change, policy, behind, stale_us, shipped_seq, lag_rows, lag_us, problem FROM callgate.node WHERE name = 'gate-1'");
+    run(owner, "INSERT INTO callgate.compile_ask(asked_by, id, version) SELECT 'a' || i, i, 1 FROM generate_series(1, 40) AS i");
+    turn(&nodes[0]);
+    assert_int_equal(answer(&nodes[0], id, &said), -1); /* what is said in gate-2's name does not count */
+    for (int i = 0; i < 5; i++) /* it goes round those who ask */
+        turn(&nodes[1]);
+    turn(&nodes[0]);
+    assert_int_equal(active(&nodes[0]), 1);
+    /* nor does a yes: what is answered stands for that question alone */
+    id = load_and_ask(&nodes[0], POLICY "  - {id: p.b, effect: permit, match: {tools: [b]}}\n", NULL);
+    turn(&nodes[0]);
+    run(owner, "UPDATE callgate.compile_answer SET ask = (SELECT id FROM callgate.compile_ask WHERE asked_by = 'gate-1'), problem = ''");
+    beat(&nodes[1]);
+    turn(&nodes[0]);
+    assert_int_equal(active(&nodes[0]), 1);
+    for (int i = 0; i < 5; i++)
+        turn(&nodes[1]);
+    turn(&nodes[0]);
+    assert_int_equal(active(&nodes[0]), 2);
+    settle();
+    assert_true(answer(&nodes[0], id, &said) > 0);
+}
+
+/* Commands that were left before they ended make room for others. */
+static void test_who_gives_up_makes_room(void **state)
+{
+    const struct store_fleet_answer left = {.problem = SPAN_LIT("left")};
+    struct why said, why = {0};
+    int64_t id;
+
+    (void)state;
+    turn(&nodes[1]); /* it lives, and answers nothing */
+    for (int i = 0; i < 20; i++) {
+        id = load_and_ask(&nodes[0], POLICY, NULL);
+        turn(&nodes[0]);
+        beat(&nodes[1]);
+        assert_int_equal(store_fleet_answer(nodes[0].store, id, &left, 1, &why), CODE_OK);
+    }
+    id = ask(&nodes[0], "key", AGENT("0a0b", "one"), NULL);
+    settle();
+    assert_true(answer(&nodes[0], id, &said) > 0);
 }
 
 /* ---- what was lost, and what was there before ---- */
@@ -376,7 +498,7 @@ static void test_a_first_node_brings_its_store(void **state)
 static void test_a_store_is_of_one_fleet(void **state)
 {
     const struct down_self self = {.store = nodes[0].store, .fleet = SPAN_LIT("fedcba9876543210fedcba9876543210"),
-                                   .node = SPAN_LIT("gate-1"), .key = nodes[0].key, .key_of = key_of};
+                                   .node = SPAN_LIT("gate-1"), .key = nodes[0].key, .roster = &members};
     struct down *down;
     struct why why;
 
@@ -390,6 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_command_counts_on_all), TEST(test_active_on_all_or_nowhere), TEST(test_nobody_takes_back_what_others_did),
         TEST(test_a_node_that_cannot), TEST(test_each_trick_of_the_superuser), TEST(test_who_may_sign),
+        TEST(test_another_past_for_who_is_new), TEST(test_forged_answers), TEST(test_who_gives_up_makes_room),
         TEST(test_a_centre_of_yesterday), TEST(test_a_first_node_brings_its_store), TEST(test_a_store_is_of_one_fleet),
     };
 

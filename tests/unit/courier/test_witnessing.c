@@ -6,7 +6,7 @@
 #include "db/db.h"
 #include "fleet/witness_memory.h"
 #include "proof/cosign.h"
-#include "up_bench.h"
+#include "unit/ship/up_bench.h"
 
 #define FLEET "00112233445566778899aabbccddeeff"
 

@@ -23,7 +23,7 @@ static void what_is_saved_is_loaded(void **unused)
 {
     const struct fleet_state state = {.beat_us = WALL, .beat_up_us = 5, .start = "a-start", .spent_us = 1, .change = 7,
                                       .hash = "ab", .behind = 3, .forked = 1, .lag_rows = 9, .lag_us = 8, .shipped_seq = 6,
-                                      .waiting = 4, .problem = "it is \"away\""};
+                                      .refused = 4, .problem = "it is \"away\""};
     struct fleet_state loaded;
     struct db *db = open_store();
     struct why why;
@@ -46,7 +46,7 @@ static void what_is_saved_is_loaded(void **unused)
     assert_int_equal(loaded.lag_rows, 9);
     assert_int_equal(loaded.lag_us, 8);
     assert_int_equal(loaded.shipped_seq, 6);
-    assert_int_equal(loaded.waiting, 4);
+    assert_int_equal(loaded.refused, 4);
     assert_string_equal(loaded.problem, "it is \"away\"");
     db_close(&db);
 }

@@ -127,20 +127,6 @@ static void test_who_signs_what(void **state)
     roster_free(&roster);
 }
 
-static void test_the_next_node(void **state)
-{
-    struct roster *roster = three();
-
-    (void)state;
-    assert_string_equal(roster_next(roster, SPAN_LIT("gate-a"))->name, "gate-b");
-    assert_string_equal(roster_next(roster, SPAN_LIT("gate-c"))->name, "gate-a");
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 1), CODE_OK);
-    assert_string_equal(roster_next(roster, SPAN_LIT("gate-a"))->name, "gate-c");
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-c"), 1), CODE_OK);
-    assert_null(roster_next(roster, SPAN_LIT("gate-a")));
-    roster_free(&roster);
-}
-
 static void test_names(void **state)
 {
     static const char *const good[] = {"a", "0", "gate-eu-1", "a--b"}, *const bad[] = {"", "-a", "Gate", "a b", "a_b", "ä", "a\"b"};
@@ -209,7 +195,7 @@ static void test_without_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_comes_back), cmocka_unit_test(test_who_signs_what), cmocka_unit_test(test_the_next_node),
+        cmocka_unit_test(test_it_comes_back), cmocka_unit_test(test_who_signs_what),
         cmocka_unit_test(test_names),         cmocka_unit_test(test_what_is_none),   cmocka_unit_test(test_without_memory),
     };
 
