@@ -440,6 +440,17 @@ const struct command commands[] = {
      OPTIONS(NUMBER("checkpoint", checkpoint, "ROWS", 1, 0, "the checkpoint over so many rows; the last one by default"),
              PATH("earlier", earlier, "ROWS|FILE", "one that it is to follow: of the database, or kept in a file"),
              TEXT("tenant", tenant, "NAME", "all rows of one tenant, and that these are all"), CONFIG_OF_AUDIT)},
+    {IS("audit evidence", cmd_audit_evidence, "an auditor's folder: the answers of a time, and a signed list of them"),
+     BEHIND("FOLDER --since TIME [--until TIME]"),
+     ABOUT("Makes a folder with what happened in a time, each file the answer of a command: calls, denials, the whole trail,\n"
+           "who may call what, the policies that were in force and how they changed, approvals, people and keys, stops,\n"
+           "holds, definitions, files, checkpoints, and what `audit verify` says. SHA256SUMS has the digests of all, signed\n"
+           "with the key of checkpoints; README.txt says how sha256sum and openssl verify it. The folder has another name\n"
+           "until it is whole. It holds what agents sent. Exit status 1: something of the trail is missing, or not as it\n"
+           "was."),
+     OPERANDS(ONE("FOLDER", FILE)),
+     OPTIONS(TIME("since", since_us, WHEN_FORMS, MUST),
+             TIME("until", until_us, "likewise, not including it; until now by default"), JSON, CONFIG)},
     {IS("audit archive", cmd_audit_archive, "seal the file and go on in a new one; calls go on"),
      .writes = true,
      ABOUT("Seals the audit's file: an event `sealed` and a signed checkpoint over it are its last words. It is renamed to\n"

@@ -69,6 +69,6 @@ extern command_fn cmd_stop, cmd_resume, cmd_stops;
 extern command_fn cmd_key_create, cmd_key_list, cmd_key_revoke, cmd_plan_sign, cmd_plan_check, cmd_identity_explain;
 extern command_fn cmd_audit_query, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,
     cmd_audit_verify, cmd_audit_prove, cmd_audit_files, cmd_audit_archive, cmd_audit_rotate_key, cmd_audit_retire,
-    cmd_audit_hold, cmd_audit_release, cmd_audit_holds, cmd_audit_erase;
+    cmd_audit_hold, cmd_audit_release, cmd_audit_holds, cmd_audit_erase, cmd_audit_evidence;
 
 #endif
