@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define DAY_MS UINT64_C(86400000)
+#define SIX_MONTHS_MS (184 * DAY_MS)
 
 static enum code make_key(const struct asked *asked, struct fleet_key **out, struct why *why)
 {
@@ -106,6 +107,7 @@ int cmd_fleet_init(const struct asked *asked)
         doc_text(doc, "key", span_text(asked->output));
         doc_text(doc, "database", span_text(enrol.key->database));
         doc_bool(doc, "synchronous", enrol.is_synchronous);
+        doc_bool(doc, "keeps_six_months", asked->keep_ms == 0 || asked->keep_ms >= SIX_MONTHS_MS);
         (void)told_answer(&doc, asked->json,
                           "fleet {fleet} is at {database}.\nIts key is in {key}: keep it away from the nodes, and a copy "
                           "elsewhere. "
@@ -113,6 +115,8 @@ int cmd_fleet_init(const struct asked *asked)
                           "[{!synchronous}The server has no synchronous standby: where it is lost, and a standby takes its "
                           "place, an "
                           "approval of the last seconds may be used again, and the last changes come back from the nodes.\n]"
+                          "[{!keeps_six_months}The centre keeps less than six months, which laws may ask for (EU AI Act, "
+                          "Articles 19 and 26): keep the nodes' own files as long.\n]"
                           "Next: callgate fleet join NAME --key-file {key} --admin URL --output NAME.member\n");
     }
     enrol_close(&enrol);

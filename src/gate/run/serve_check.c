@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/serve_priv.h"
 
+#include "files/trail.h"
+#include "os/clock.h"
 #include "store/store.h"
 #include "store/store_behind.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/selftest.h"
+
+#define SIX_MONTHS_US (INT64_C(184) * 86400 * 1000000)
+
+/* Nothing is deleted by itself: whoever gives files away decides how long rows are kept. */
+static void say_retention(const char *database)
+{
+    char first[CLOCK_TEXT_BYTES];
+    int64_t first_us = trail_begins_us(database);
+
+    if (first_us <= clock_wall_us() - SIX_MONTHS_US)
+        return;
+    clock_text(first_us, first);
+    log_warn("audit", "the trail beside %s begins at %.19sZ, less than six months ago: what was before was given away; keep it "
+             "elsewhere where a law asks for six months (EU AI Act, Articles 19 and 26)", database, first);
+}
 
 enum code serve_check(const struct conf *conf, struct why *why)
 {
@@ -29,6 +46,8 @@ enum code serve_check(const struct conf *conf, struct why *why)
     sign_key_free(&checkpoint_key);
     if (code == CODE_NOT_FOUND)
         code = CODE_OK; /* the first start makes them */
+    if (code == CODE_OK)
+        say_retention(conf->audit.database);
     if (code == CODE_OK)
         code = store_open(conf->store, DB_READ, &store, why);
     if (code == CODE_NOT_FOUND) {

@@ -394,3 +394,21 @@ enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned ch
     db_close(&db);
     return code;
 }
+
+int64_t trail_begins_us(const char *path)
+{
+    struct trail trail = {.count = 0};
+    struct db_stmt *row = NULL;
+    struct db *db = NULL;
+    struct why why = {""};
+    int64_t first_us = INT64_MIN;
+
+    if (trail_find(path, true, &trail, &why) == CODE_OK && trail.count > 0 && trail.files[0].before_seq > 0 &&
+        trail_open(trail.files[0].path, &db, &why) == CODE_OK &&
+        db_find(db, "SELECT time_us FROM decision ORDER BY seq LIMIT 1", NULL, 0, &row) == CODE_OK)
+        first_us = db_int(row, 0);
+    db_finalize(&row);
+    db_close(&db);
+    trail_fini(&trail);
+    return first_us;
+}

@@ -63,6 +63,10 @@ void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
 /* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
 bool trail_goes_on(const char *live, const char *other);
 
+/* When the first call was made that a trail still tells of whose beginning is not beside it any more. Returns: INT64_MIN: all
+ * of it is there, there is no call, or it cannot be read. */
+int64_t trail_begins_us(const char *path);
+
 /* The hash of one of its rows, or of the last row of the file before, which it names. CODE_NOT_FOUND, CODE_INVALID. */
 enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
     MUST_USE;
