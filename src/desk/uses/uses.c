@@ -24,6 +24,7 @@
 #define STOP_MS 500
 #define KEY_BYTES 16
 #define TEXT_BYTES ((size_t)16 << 20)
+#define TIME_MOST_US (INT64_MAX / 4) /* all that is reckoned with it stays a number */
 
 struct uses {
     struct uses_conf conf;
@@ -77,24 +78,39 @@ static void read_used(struct span text, struct wish_answer *answer)
         struct span one = span_cut(text, ',', &text), times_text, step = span_cut(one, ':', &times_text);
         uint64_t number, times;
 
-        if (num_u64(step, &number) != CODE_OK || num_u64(times_text, &times) != CODE_OK || number > WISH_STEPS_MAX)
+        if (num_u64(step, &number) != CODE_OK || num_u64(times_text, &times) != CODE_OK || number == 0 ||
+            number > WISH_STEPS_MAX)
             return;
         answer->used[answer->count++] =
             (struct wish_used){(uint16_t)number, (uint16_t)(times < UINT16_MAX ? times : UINT16_MAX)};
     }
 }
 
-static void answer_row(const struct uses *uses, const struct pg_rows *rows, size_t row)
+static int64_t within(int64_t number, int64_t most)
+{
+    return number < 0 ? 0 : number < most ? number : most;
+}
+
+void uses_read_answer(const int64_t numbers[USES_NUMBERS], struct span used, struct wish_answer *answer)
 {
     static const enum wish_fate fates[] = {WISH_GIVEN, WISH_FULL};
-    int64_t status = pg_rows_int(rows, row, 1);
-    struct fleet_answer said = {.kind = FLEET_ANSWER};
+    int64_t status = numbers[1];
 
-    said.answer = (struct wish_answer){
-        .ticket = (uint64_t)pg_rows_int(rows, row, 0), .fate = status == 0 || status == 1 ? fates[status] : WISH_AWAY,
-        .at = (uint32_t)pg_rows_int(rows, row, 2), .wait_us = pg_rows_int(rows, row, 3),
-        .taken = (uint64_t)pg_rows_int(rows, row, 4)};
-    read_used(pg_rows_bytes(rows, row, 5), &said.answer);
+    *answer = (struct wish_answer){
+        .ticket = (uint64_t)numbers[0], .fate = status == 0 || status == 1 ? fates[status] : WISH_AWAY,
+        .at = (uint32_t)within(numbers[2], UINT32_MAX), .wait_us = within(numbers[3], WISH_FULL_US),
+        .taken = (uint64_t)within(numbers[4], INT64_MAX)};
+    read_used(used, answer);
+}
+
+static void answer_row(const struct uses *uses, const struct pg_rows *rows, size_t row)
+{
+    struct fleet_answer said = {.kind = FLEET_ANSWER};
+    int64_t numbers[USES_NUMBERS];
+
+    for (size_t i = 0; i < USES_NUMBERS; i++)
+        numbers[i] = pg_rows_int(rows, row, i);
+    uses_read_answer(numbers, pg_rows_bytes(rows, row, USES_NUMBERS), &said.answer);
     say(uses, &said, sizeof said);
 }
 
@@ -137,15 +153,17 @@ static enum code ask_centre(struct uses *uses, struct span asks, size_t time_col
     int64_t time_us;
     enum code code = pg_ask(uses->pg, sql, values, asks.at == NULL ? 2 : 3, rows, why);
 
-    if (code == CODE_OK && pg_rows_count(*rows) > 0) {
-        time_us = pg_rows_int(*rows, 0, time_column);
-        if (asks.at == NULL || time_us < uses->seen_us || uses->seen_us == 0) {
-            uses->mark_us = time_us;
-            uses->heard_us = clock_monotonic_us();
-        }
-        uses->seen_us = time_us;
-        uses->fault.text[0] = '\0';
+    if (code != CODE_OK || pg_rows_count(*rows) == 0)
+        return code;
+    time_us = pg_rows_int(*rows, 0, time_column);
+    if (time_us < 0 || time_us > TIME_MOST_US)
+        return why_set(why, CODE_INVALID, "the centre tells a time of the fleet's that cannot be, %" PRId64, time_us);
+    if (asks.at == NULL || time_us < uses->seen_us || uses->seen_us == 0) {
+        uses->mark_us = time_us;
+        uses->heard_us = clock_monotonic_us();
     }
+    uses->seen_us = time_us;
+    uses->fault.text[0] = '\0';
     return code;
 }
 

@@ -29,4 +29,9 @@ bool uses_are_over(const struct uses *uses); /* the gate is gone, or has recorde
 /* *uses may be NULL. Returns: false: it waits for the database; nothing of it may be freed. */
 bool uses_stop(struct uses **uses) MUST_USE;
 
+/* Reads a row of the centre's, whatever it holds: the database is not believed. Takes: numbers: ticket, status, at, wait_us and
+ * taken, as limit_use returns them; used: likewise. */
+#define USES_NUMBERS 5
+void uses_read_answer(const int64_t numbers[USES_NUMBERS], struct span used, struct wish_answer *answer);
+
 #endif

@@ -37,6 +37,7 @@ enum wish_fate {
     WISH_AWAY  /* nothing is given at the moment */
 };
 
+#define WISH_FULL_US (INT64_C(32) * 86400 * 1000000) /* no window is longer */
 #define WISH_STEPS_MAX 256 /* of a plan */
 struct wish_used { /* a step, from 1, and how often it was used */
     uint16_t step, times;
@@ -46,7 +47,7 @@ struct wish_answer {
     uint64_t ticket;
     enum wish_fate fate;
     uint32_t at;        /* FULL: which of the takes; of a step `used` says why */
-    int64_t wait_us;    /* FULL: for so long */
+    int64_t wait_us;    /* FULL: for so long, at most WISH_FULL_US */
     uint64_t taken;     /* FULL: what the limit's window holds */
     uint32_t count;     /* of `used`: of the plan of the wish's last step that was asked */
     struct wish_used used[WISH_STEPS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was used of plans: how often, in which order, by many at once, and for how long it is known. Number: 8.7 */
+/* What was used of plans: how often, in which order, by many at once, and for how long it is known. Numbers: 8.7, 14.7 */
 #include "state/state.h"
 
 #include "base/mem.h"
