@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hook/client.h"
 
-#include "base/ascii.h"
+#include "json/text.h"
 
 #include <string.h>
 
@@ -10,30 +10,51 @@ struct event {
     const char *name;
     enum hook_event event;
     bool has_failed;
-    const char *tool; /* how the tool is called where the event stands for one; NULL: the client says it */
+    const char *tool; /* what the event is about, where it names no tool; NULL: it does */
+    const char *members[3]; /* likewise: those that are the arguments; NULL-terminated */
+    bool is_server;   /* the tool is a server's */
 };
 
 struct hook_client {
     const char *name;
     const struct event *events; /* the last has no name */
     const char *id, *session;   /* the members that name call and session */
-    struct span mcp;            /* how names of MCP tools begin, whose server follows up to "__"; empty: they say no server */
+    struct span mcp;            /* how names of MCP tools begin, with the server behind that up to "__"; empty: no name says it */
     const char *permit;         /* what it wants to hear of a permit */
-    const char *deny_begin, *deny_reason, *deny_end; /* of a denial: before the sentence, between it and its second, behind */
+    const char *deny_begin, *deny_again, *deny_end; /* of a denial: before why, before why a second time, behind it */
 };
 
+/* Claude Code 2.1.197 and Codex 0.171.0, as they wrote to a hook. */
 static const struct event claude_events[] = {
-    {"PreToolUse", HOOK_ASKS, false, NULL},
-    {"PostToolUse", HOOK_REPORTS, false, NULL},
-    {"PostToolUseFailure", HOOK_REPORTS, true, NULL},
-    {NULL, HOOK_ASKS, false, NULL},
+    {.name = "PreToolUse", .event = HOOK_ASKS},
+    {.name = "PostToolUse", .event = HOOK_REPORTS},
+    {.name = "PostToolUseFailure", .event = HOOK_REPORTS, .has_failed = true},
+    {.name = NULL},
 };
 
-#define DENY_BEGIN "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\"," \
+/* Cursor 2.x, as its documentation has it in November 2026. */
+static const struct event cursor_events[] = {
+    {.name = "preToolUse", .event = HOOK_ASKS},
+    {.name = "beforeMCPExecution", .event = HOOK_ASKS, .is_server = true},
+    {.name = "beforeShellExecution", .event = HOOK_ASKS, .tool = "Shell", .members = {"command", "cwd"}},
+    {.name = "beforeReadFile", .event = HOOK_ASKS, .tool = "Read", .members = {"file_path"}},
+    {.name = "beforeTabFileRead", .event = HOOK_ASKS, .tool = "TabRead", .members = {"file_path"}},
+    {.name = "postToolUse", .event = HOOK_REPORTS},
+    {.name = "postToolUseFailure", .event = HOOK_REPORTS, .has_failed = true},
+    {.name = NULL},
+};
+
+#define CLAUDE_DENIES "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\"," \
     "\"permissionDecisionReason\":"
 
 static const struct hook_client clients[] = {
-    {"claude-code", claude_events, "tool_use_id", "session_id", {"mcp__", 5}, "", DENY_BEGIN, NULL, "}}\n"},
+    {.name = "claude-code", .events = claude_events, .id = "tool_use_id", .session = "session_id", .mcp = {"mcp__", 5},
+     .permit = "", .deny_begin = CLAUDE_DENIES, .deny_end = "}}\n"},
+    {.name = "codex", .events = claude_events, .id = "tool_use_id", .session = "session_id", .mcp = {"mcp__", 5},
+     .permit = "", .deny_begin = CLAUDE_DENIES, .deny_end = "}}\n"},
+    {.name = "cursor", .events = cursor_events, .id = "tool_use_id", .session = "conversation_id",
+     .permit = "{\"permission\":\"allow\"}\n", .deny_begin = "{\"permission\":\"deny\",\"user_message\":",
+     .deny_again = ",\"agent_message\":", .deny_end = "}\n"},
 };
 
 const struct hook_client *hook_client_find(const char *name)
@@ -67,38 +88,94 @@ static const struct event *find_event(const struct hook_client *client, struct s
     return event->name != NULL ? event : NULL;
 }
 
-static void read_server(const struct hook_client *client, struct hook_said *said)
+/* The server of a tool whose name says it. */
+static struct span server_in(const struct hook_client *client, struct span name)
 {
-    struct span name = said->tool->text, rest;
-    size_t end;
+    struct span rest = span_part(name, client->mcp.len, SIZE_MAX);
+    size_t end = 0;
 
     if (client->mcp.len == 0 || !span_starts_with(name, client->mcp))
-        return;
-    rest = span_part(name, client->mcp.len, SIZE_MAX);
-    for (end = 0; end + 1 < rest.len && !(rest.at[end] == '_' && rest.at[end + 1] == '_'); end++)
-        continue;
-    said->server = span_part(rest, 0, end);
+        return SPAN_NONE;
+    while (end + 1 < rest.len && !(rest.at[end] == '_' && rest.at[end + 1] == '_'))
+        end++;
+    return end + 1 < rest.len ? span_part(rest, 0, end) : SPAN_NONE;
+}
+
+/* Cursor runs the hooks that Claude Code has, too, and says so by a member that only it has. */
+static const struct hook_client *speaker(const struct json_node *root, const struct hook_client *named)
+{
+    return text_of(root, "cursor_version") != NULL ? hook_client_find("cursor") : named;
 }
 
 enum code hook_read(const struct json_node *root, const struct hook_client **client, struct hook_said *said, struct why *why)
 {
     struct span name = json_member_text(root, "hook_event_name");
-    const struct event *event = find_event(*client, name);
+    const struct event *event;
 
+    *client = speaker(root, *client);
+    event = find_event(*client, name);
     *said = (struct hook_said){.event = HOOK_ASKS};
     if (event == NULL)
         return why_set(why, CODE_INVALID, "%s says nothing about a tool in its event `%.*s`; have it call `callgate hook` "
                        "before and after tools alone", (*client)->name, SPAN_ARG(span_part(name, 0, 64)));
-    said->event = event->event;
-    said->has_failed = event->has_failed;
-    said->tool = text_of(root, "tool_name");
-    said->arguments = json_member(root, SPAN_LIT("tool_input"));
-    said->id = text_of(root, (*client)->id);
-    said->session = text_of(root, (*client)->session);
-    if (said->tool == NULL)
+    *said = (struct hook_said){
+        .event = event->event, .has_failed = event->has_failed, .root = root, .members = event->members,
+        .tool = event->tool != NULL ? span_text(event->tool) : json_member_text(root, "tool_name"),
+        .arguments = event->tool != NULL ? NULL : json_member(root, SPAN_LIT("tool_input")),
+        .id = text_of(root, (*client)->id), .session = text_of(root, (*client)->session),
+        .version = json_member_text(root, "cursor_version"), .is_servers = event->is_server,
+    };
+    if (said->tool.len == 0)
         return why_set(why, CODE_INVALID, "the client names no tool");
-    read_server(*client, said);
+    said->server = server_in(*client, said->tool);
+    said->url = event->is_server ? json_member_text(root, "url") : SPAN_NONE;
     return CODE_OK;
+}
+
+static void add_member(struct buf *out, const char *name, const struct json_node *node)
+{
+    if (node == NULL)
+        return;
+    buf_addf(out, "%s\"%s\":", buf_peek(out).at[buf_len(out) - 1] != '{' ? "," : "", name);
+    buf_add_span(out, node->raw);
+}
+
+/* Appends the arguments, which some clients write as a text of JSON. A text that is none would be read as other members. */
+static enum code add_arguments(const struct hook_said *said, struct buf *out)
+{
+    const struct json_node *node = said->arguments;
+    bool is_text = node != NULL && node->type == JSON_STRING;
+
+    if (node == NULL && said->members[0] == NULL)
+        return CODE_OK;
+    if (is_text && !json_text_is(node->text, SIZE_MAX / 2))
+        return CODE_INVALID;
+    buf_add_text(out, ",\"arguments\":");
+    if (node != NULL)
+        return buf_add_span(out, is_text ? node->text : node->raw);
+    buf_add_byte(out, '{');
+    for (size_t i = 0; said->members[i] != NULL; i++)
+        add_member(out, said->members[i], json_member(said->root, span_text(said->members[i])));
+    return buf_add_byte(out, '}');
+}
+
+enum code hook_question(const struct hook_said *said, struct buf *out)
+{
+    struct buf name;
+    enum code code;
+
+    buf_init(&name, SIZE_MAX / 2);
+    buf_add_text(&name, said->is_servers ? "MCP:" : "");
+    code = buf_add_span(&name, said->tool);
+    buf_add_text(out, "{\"tool\":");
+    if (code == CODE_OK)
+        json_write_string(out, buf_peek(&name));
+    buf_fini(&name);
+    if (code == CODE_OK)
+        code = add_arguments(said, out);
+    add_member(out, "id", said->id);
+    add_member(out, "session", said->session);
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
 }
 
 /* ---- answering ---- */
@@ -112,8 +189,8 @@ enum code hook_deny(const struct hook_client *client, struct span text, struct b
 {
     buf_add_text(out, client->deny_begin);
     json_write_string(out, text);
-    if (client->deny_reason != NULL) {
-        buf_add_text(out, client->deny_reason);
+    if (client->deny_again != NULL) {
+        buf_add_text(out, client->deny_again);
         json_write_string(out, text);
     }
     return buf_add_text(out, client->deny_end);

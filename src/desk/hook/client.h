@@ -19,14 +19,16 @@ struct hook_client; /* one kind of client */
 struct hook_said {
     enum hook_event event;
     bool has_failed;                   /* REPORTS: the client says so */
-    const struct json_node *tool;      /* a string */
-    const struct json_node *arguments; /* an object; or with arguments_text a string that holds one; NULL: none */
-    const struct json_node *id;        /* the client's name of the call; NULL: it says none */
+    struct span tool;
+    bool is_servers;                   /* it is an MCP server's, and its name does not say so */
+    const struct json_node *root;
+    const struct json_node *arguments; /* an object, or a string that holds one; NULL: the members of `root` that follow */
+    const char *const *members;        /* NULL-terminated */
+    const struct json_node *id;        /* the client's name of the call, a string; NULL: it says none */
     const struct json_node *session;   /* likewise of its session */
     struct span server;                /* of an MCP server's tool: the client's name of the server; or empty */
-    struct span url;                   /* likewise, where it says so: the server's URL */
+    struct span url;                   /* likewise its URL */
     struct span version;               /* the client's; empty: it does not say */
-    bool arguments_text;
 };
 
 /* All names, with ", " between them, for errors. */
@@ -39,6 +41,9 @@ const char *hook_client_name(const struct hook_client *client);
 /* Reads what came. Takes: client: the one that was named; becomes the one that speaks, where what came says so. */
 enum code hook_read(const struct json_node *root, const struct hook_client **client, struct hook_said *said,
                     struct why *why) MUST_USE;
+
+/* Appends what the gate is asked. Returns: CODE_INVALID: the arguments are a text that is no JSON. */
+enum code hook_question(const struct hook_said *said, struct buf *out) MUST_USE;
 
 /* Appends what the client wants on stdout; nothing where it wants nothing. */
 enum code hook_permit(const struct hook_client *client, struct buf *out) MUST_USE;

@@ -4,6 +4,7 @@
 #include "hook/client.h"
 #include "setup/pipe_gate.h"
 
+#include "base/ascii.h"
 #include "http/reader.h"
 #include "http/writer.h"
 #include "args/print.h"
@@ -103,8 +104,11 @@ static enum code read_client(struct hook *hook, struct why *why)
 /* Whether the tool is one of a server behind the gate, which judges and records the call when it comes there. */
 static bool goes_through_gate(const struct hook *hook)
 {
-    for (size_t i = 0; i < hook->route.server_count && hook->said.server.len > 0; i++)
-        if (span_equals(hook->route.servers[i], hook->said.server))
+    const struct hook_said *said = &hook->said;
+
+    for (size_t i = 0; i < hook->route.server_count; i++)
+        if ((said->server.len > 0 && span_equals(hook->route.servers[i], said->server)) ||
+            (said->url.len > 0 && span_equals(hook->route.urls[i], said->url)))
             return true;
     return false;
 }
@@ -123,42 +127,19 @@ static enum code read_route(struct hook *hook, const char *conf, struct why *why
 
 /* ---- the question, and its answer ---- */
 
-static void add_member(struct buf *out, const char *name, const struct json_node *node)
-{
-    if (node == NULL)
-        return;
-    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", name);
-    buf_add_span(out, node->raw);
-}
-
-static enum code write_question(const struct hook *hook, struct buf *out)
-{
-    const struct hook_said *said = &hook->said;
-
-    buf_add_byte(out, '{');
-    add_member(out, "tool", said->tool);
-    if (said->arguments_text) {
-        buf_add_text(out, ",\"arguments\":");
-        buf_add_span(out, said->arguments->text);
-    } else {
-        add_member(out, "arguments", said->arguments);
-    }
-    add_member(out, "id", said->id);
-    add_member(out, "session", said->session);
-    return buf_add_byte(out, '}');
-}
-
 static enum code write_request(const struct hook *hook, struct buf *out)
 {
     struct buf body;
     enum code code;
 
     buf_init(&body, SAID_BYTES);
-    code = write_question(hook, &body);
+    code = hook_question(&hook->said, &body);
     http_write_request(out, HTTP_METHOD_POST, SPAN_LIT("/"), false, SPAN_NONE);
     http_write_line(out, SPAN_LIT("Host: "), SPAN_LIT("hook"));
-    buf_addf(out, "User-Agent: %s%s%.*s\r\n", hook_client_name(hook->client), hook->said.version.len > 0 ? "/" : "",
-             SPAN_ARG(hook->said.version));
+    buf_addf(out, "User-Agent: %s", hook_client_name(hook->client));
+    if (hook->said.version.len > 0 && ascii_is_all(hook->said.version, "!-~"))
+        buf_addf(out, "/%.*s", SPAN_ARG(span_part(hook->said.version, 0, 64)));
+    buf_add_text(out, "\r\n");
     http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json"));
     http_write_line(out, SPAN_LIT("Content-Type: "), SPAN_LIT("application/json"));
     if (code == CODE_OK)

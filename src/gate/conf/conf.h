@@ -188,6 +188,7 @@ struct conf_pipe_route {
     struct span key_header;        /* where the gate asks for a key; empty: it asks for none */
     const char *key_prefix;        /* before the key there */
     const struct span *servers;    /* for hooks: names of the routes that lead to servers; one with slugs has none */
+    const struct span *urls;       /* likewise their public_url; or empty */
     size_t server_count;
 };
 /* Takes: name NULL: the only one; hooks: one of dialect hook, and of no other. *out is the caller's in any case

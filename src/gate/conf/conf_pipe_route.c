@@ -62,12 +62,15 @@ static void read_key(struct conf_reader *reader, const struct yaml_node *node, s
 static void read_servers(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe_route *out)
 {
     const struct yaml_node *routes = yaml_member(root, "routes");
-    struct span *names = conf__array(reader, routes->count, sizeof *names);
+    struct span *names = conf__array(reader, 2 * routes->count, sizeof *names), *urls = names + routes->count;
 
     out->servers = names;
+    out->urls = urls;
     for (const struct yaml_node *node = routes->child; node != NULL && names != NULL; node = node->next)
-        if (!is_for_hooks(node) && yaml_member(node, "name") != NULL)
+        if (!is_for_hooks(node) && yaml_member(node, "name") != NULL) {
+            urls[out->server_count] = conf__text_of(reader, node, "public_url");
             names[out->server_count++] = conf__text_of(reader, node, "name");
+        }
 }
 
 enum code conf_pipe_route(const char *path, const char *name, bool hooks, struct conf_pipe_route *out,

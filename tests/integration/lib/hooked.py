@@ -17,6 +17,18 @@ def claude(tool, arguments, event="PreToolUse", call="toolu_01", session="s-1", 
             "tool_input": arguments, "tool_use_id": call, **more}
 
 
+def codex(tool, arguments, event="PreToolUse", call="call_1", session="01a2"):
+    """Codex 0.171.0, likewise."""
+    return {"session_id": session, "turn_id": "01a3", "transcript_path": "/srv/ada/.codex/t.jsonl", "cwd": "/srv/ada", "hook_event_name": event,
+            "model": "gpt-5", "permission_mode": "default", "tool_name": tool, "tool_input": arguments, "tool_use_id": call}
+
+
+def cursor(event, session="c-1", **members):
+    """Cursor 2.x, by its documentation of November 2026 (cursor.com/docs/hooks): it was not run."""
+    return {"conversation_id": session, "generation_id": "g-1", "model": "gpt-5", "hook_event_name": event, "cursor_version": "2.1.0",
+            "workspace_roots": ["/srv/ada"], "user_email": "ada@example.com", "transcript_path": None, **members}
+
+
 class Answer:
     def __init__(self, done):
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
