@@ -10,15 +10,19 @@
 const struct command commands[] = {
     {IS("init", cmd_init, "ask a server for its tools and write a first configuration"),
      .example = "init --url http://127.0.0.1:9000/mcp", .writes = true,
-     BEHIND("--url URL | --command LINE [OPTIONS]"), WAS({"upstream", "url"}),
+     BEHIND("--url URL | --command LINE | --client NAME [OPTIONS]"), WAS({"upstream", "url"}),
      ABOUT("Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
-           "what to paste into the configuration of desktop clients."),
+           "what to paste into the configuration of desktop clients. With --client: the file by which that client asks\n"
+           "the gate before its own tools run, with each switch that fails closed (policies/HOOKS.md)."),
      OPTIONS(TEXT("url", url, "URL", "the server's MCP endpoint"),
              TEXT("command", line, "LINE", "the command of a server that a desktop client starts"),
              TEXT("name", name, "NAME", "the route's name; by default from the URL's host or the command"),
              PATH("ca", ca, "FILE", "certificates to trust; the system's by default"),
              PATH("bearer-file", bearer_file, "FILE", "a token that the server wants"),
-             FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"), JSON)},
+             FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"),
+             TEXT("client", client, "NAME", "claude-code, codex or cursor"),
+             FLAG("managed", managed, "with --client: for all of the machine, whom it leaves no other hooks and servers"),
+             CONFIG, JSON)},
     {IS("serve", cmd_serve, "the gate itself"), .example = "serve --config callgate.yaml", .of_another = &serve_usage},
     {IS("upgrade", cmd_upgrade, "a new gate in the place of the one that runs"),
      ABOUT("Starts PROGRAM, by default this one, as a gate that takes the listening sockets and the audit over from the\n"
@@ -37,7 +41,7 @@ const struct command commands[] = {
      BEHIND("--client NAME [--config FILE]"),
      ABOUT("Reads from stdin what a client says before it runs a tool of its own, and asks the gate that runs for the\n"
            "configuration, which judges and records it like any call. Exit status 0: it may run. Anything else is a\n"
-           "denial: exit status 2, with why on stderr. No gate, no answer within two seconds: a denial."),
+           "denial: exit status 2, with why on stderr. No gate, no answer within two seconds: a denial. See policies/HOOKS.md."),
      OPTIONS(TEXT("client", client, "NAME", "claude-code, codex or cursor"), CONFIG)},
     {IS("status", cmd_status, "why is everything denied?"), .example = "status", .roles = ANYBODY,
      ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"

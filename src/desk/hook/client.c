@@ -13,6 +13,7 @@ struct event {
     const char *tool; /* what the event is about, where it names no tool; NULL: it does */
     const char *members[3]; /* likewise: those that are the arguments; NULL-terminated */
     bool is_server;   /* the tool is a server's */
+    const char *asked_later; /* how tools begin of which another event asks; NULL: none does */
 };
 
 struct hook_client {
@@ -34,7 +35,7 @@ static const struct event claude_events[] = {
 
 /* Cursor 2.x, as its documentation has it in November 2026. */
 static const struct event cursor_events[] = {
-    {.name = "preToolUse", .event = HOOK_ASKS},
+    {.name = "preToolUse", .event = HOOK_ASKS, .asked_later = "MCP:"},
     {.name = "beforeMCPExecution", .event = HOOK_ASKS, .is_server = true},
     {.name = "beforeShellExecution", .event = HOOK_ASKS, .tool = "Shell", .members = {"command", "cwd"}},
     {.name = "beforeReadFile", .event = HOOK_ASKS, .tool = "Read", .members = {"file_path"}},
@@ -127,6 +128,7 @@ enum code hook_read(const struct json_node *root, const struct hook_client **cli
     };
     if (said->tool.len == 0)
         return why_set(why, CODE_INVALID, "the client names no tool");
+    said->is_asked_later = event->asked_later != NULL && span_starts_with(said->tool, span_text(event->asked_later));
     said->server = server_in(*client, said->tool);
     said->url = event->is_server ? json_member_text(root, "url") : SPAN_NONE;
     return CODE_OK;

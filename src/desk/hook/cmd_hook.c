@@ -101,11 +101,13 @@ static enum code read_client(struct hook *hook, struct why *why)
     return hook_read(hook->in.root, &hook->client, &hook->said, why);
 }
 
-/* Whether the tool is one of a server behind the gate, which judges and records the call when it comes there. */
-static bool goes_through_gate(const struct hook *hook)
+/* Whether the gate hears of the call in another way: from its client once more, or as a server's that stands behind it. */
+static bool comes_again(const struct hook *hook)
 {
     const struct hook_said *said = &hook->said;
 
+    if (said->is_asked_later)
+        return true;
     for (size_t i = 0; i < hook->route.server_count; i++)
         if ((said->server.len > 0 && span_equals(hook->route.servers[i], said->server)) ||
             (said->url.len > 0 && span_equals(hook->route.urls[i], said->url)))
@@ -297,9 +299,11 @@ static int run(struct hook *hook, const char *conf)
 
     hook->is_read = code == CODE_OK;
     reports = hook->is_read && hook->said.event == HOOK_REPORTS;
+    if (reports)
+        return STATUS_DONE; /* what was done is done */
     if (code == CODE_OK)
         code = read_route(hook, conf, &why);
-    if (code == CODE_OK && goes_through_gate(hook))
+    if (code == CODE_OK && comes_again(hook))
         is_permit = true;
     else if (code == CODE_OK)
         code = ask(hook, conf, &why);
@@ -308,8 +312,6 @@ static int run(struct hook *hook, const char *conf)
         buf_addf(&hook->text, "callgate: %s. So this call is denied.", why.text);
     else if (!is_permit && write_denial(hook) != CODE_OK)
         buf_clear(&hook->text);
-    if (reports)
-        return STATUS_DONE; /* what was done is done */
     return tell(hook, is_permit);
 }
 

@@ -398,13 +398,19 @@ int cmd_init(const struct asked *asked)
     struct why why = {0};
     int status;
 
+    if (asked->client != NULL && (init.url != NULL || init.line != NULL))
+        return complain(STATUS_USAGE, "--client is about a client, --url and --command about a server; leave one out");
+    if (asked->client != NULL)
+        return cmd_init_client(asked);
+    if (asked->managed)
+        return complain(STATUS_USAGE, "--managed says for whom a client's file is; name the client with --client");
     if (init.url != NULL && init.line != NULL)
         return complain(STATUS_USAGE, "--url is for a server that listens, --command for one that clients start; "
                         "leave one out");
     if (init.line != NULL && (init.ca != NULL || init.bearer_file != NULL || init.insecure))
         return complain(STATUS_USAGE, "--ca, --bearer-file and --insecure are for --url; with --command leave them out");
     if ((init.url == NULL && init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
-        return complain(STATUS_USAGE, "init needs --url URL or --command LINE; write for example --url "
+        return complain(STATUS_USAGE, "init needs --url URL, --command LINE or --client NAME; write for example --url "
                         "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
     if (init.line != NULL && init_command_open(&init.command, init.line, &why) != CODE_OK)
         status = complain(STATUS_USAGE, "%s", why.text);
