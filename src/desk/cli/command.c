@@ -9,6 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- old spellings ---- */
+
+const struct spelling commands_were[] = {
+    {"approvals watch", "approvals list --follow"}, {"audit tail", "audit query --follow"}, {NULL, NULL},
+};
+
 #define WORDS_MAX 64
 
 const struct usage *command_usage(const struct command *command)

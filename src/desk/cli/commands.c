@@ -39,9 +39,9 @@ const struct command commands[] = {
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
     {IS("hook", cmd_hook, "whether a client's own tool may run, for a client to ask"),
      BEHIND("--client NAME [--config FILE]"),
-     ABOUT("Reads from stdin what a client says before it runs a tool of its own, and asks the gate that runs for the\n"
-           "configuration, which judges and records it like any call. Exit status 0: it may run. Anything else is a\n"
-           "denial: exit status 2, with why on stderr. No gate, no answer within two seconds: a denial. See policies/HOOKS.md."),
+     ABOUT("Reads from stdin what a client says before a tool of its own runs, and asks the running gate, which judges and\n"
+           "records it like any call. Exit status 0: it may run. Anything else is a denial, as is no answer in two seconds.\n"
+           "policies/HOOKS.md says how clients are set up."),
      OPTIONS(TEXT("client", client, "NAME", "claude-code, codex or cursor"), CONFIG)},
     {IS("status", cmd_status, "why is everything denied?"), .example = "status", .roles = ANYBODY,
      ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"
@@ -595,10 +595,4 @@ const struct command commands[] = {
     {IS("version", cmd_version, "which build this is"), ABOUT("Says which build this is."),
      WAS({"verbose", "all"}), OPTIONS(FLAG("all", all, "also of everything linked"), JSON)},
     {.words = NULL},
-};
-
-/* ---- old spellings ---- */
-
-const struct spelling commands_were[] = {
-    {"approvals watch", "approvals list --follow"}, {"audit tail", "audit query --follow"}, {NULL, NULL},
 };

@@ -20,7 +20,7 @@ struct hook_client {
     const char *name;
     const struct event *events; /* the last has no name */
     const char *id, *session;   /* the members that name call and session */
-    struct span mcp;            /* how names of MCP tools begin, with the server behind that up to "__"; empty: no name says it */
+    struct span mcp;            /* how names of MCP tools begin; behind it the server, up to "__"; empty: no name has it */
     const char *permit;         /* what it wants to hear of a permit */
     const char *deny_begin, *deny_again, *deny_end; /* of a denial: before why, before why a second time, behind it */
 };

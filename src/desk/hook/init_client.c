@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate init --client: the file that has a client ask the gate, with each switch that fails closed. It is printed and not put in
- * its place, where somebody's own settings may stand. Which switch is whose, and since when: policies/HOOKS.md. */
+/* callgate init --client: the file that has a client ask the gate, with each switch that fails closed. It is printed and not
+ * put in its place, where somebody's own settings may stand. Which switch is whose, and since when: policies/HOOKS.md. */
 #include "cli/commands.h"
 #include "hook/client.h"
 
@@ -60,7 +60,8 @@ static void add_claude_servers(struct buf *out, const struct conf_pipe_route *ro
 {
     bool is_first = true;
 
-    buf_add_text(out, "  \"allowManagedHooksOnly\": true,\n  \"allowManagedMcpServersOnly\": true,\n  \"allowedMcpServers\": [");
+    buf_add_text(out, "  \"allowManagedHooksOnly\": true,\n  \"allowManagedMcpServersOnly\": true,\n");
+    buf_add_text(out, "  \"allowedMcpServers\": [");
     for (size_t i = 0; i < route->server_count; i++) {
         if (route->urls[i].len == 0)
             continue;
@@ -157,7 +158,8 @@ static int print_setting(const struct setting *setting, const struct asked *aske
 
     if (!asked->json) {
         print_lines(stdout, text, "");
-        print_safely(stderr, "This is for %s; what stands there is yours to join. %s: %s.\n", place, setting->client, setting->note);
+        print_safely(stderr, "This is for %s; what stands there is yours to join. %s: %s.\n", place, setting->client,
+                     setting->note);
         return STATUS_DONE;
     }
     doc = doc_object();
