@@ -60,6 +60,7 @@ async function every_page() {
     await page.screenshot({path: path.join(given.shots, `${name}.png`)});
     await page.context().close();
   }
+  if (!given.pages.call) return;
   const page = await person(given.keys.both, {timezoneId: 'Europe/Berlin', locale: 'de-DE'});
   await open(page, given.pages.call);
   const [utc, local] = await page.evaluate(() => [document.querySelector('time').dateTime, document.querySelector('.local').textContent]);
@@ -172,7 +173,7 @@ async function looks_on() {
 }
 
 try {
-  for (const task of [every_page, by_keyboard, approves, without_script, looks_on])
+  for (const task of given.looks_only ? [every_page] : [every_page, by_keyboard, approves, without_script, looks_on])
     await task();
   check(violations.length === 0, `no page's policy was violated, and no script of others ran${violations.map(one => `: ${one}`).join()}`);
 } catch (fault) {
