@@ -238,10 +238,9 @@ class Database:
 
     # others -----------------------------------------------------------------------------------------------------
     def standby(self, settings=None):
-        """A second server that streams from this one."""
-        number = len(self.standbys) + 1
-        folder = self.folder.with_name(f"{self.folder.name}-standby{number}")
-        folder.mkdir(mode=0o755)
+        """A second server that streams from this one. A standby's own has no longer name: a socket's path has 107 bytes."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="standby-", dir=self.folder.parent))
+        folder.chmod(0o755)
         made = Database(folder, settings, self.tls, authority=self.authority, base=self)
         made.own_folder = True
         self.standbys.append(made)
