@@ -175,7 +175,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 
 /* Whether lists may take more time. A list is looked at in one go, while the worker's other agents wait. So the lists of one
  * call get so much CPU time, and those of a long stream a share of its time. */
-static bool has_time_for_lists(struct pair *pair)
+bool reply__has_time_for_lists(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     int64_t cpu_us = clock_thread_cpu_us(), now_us = pair_now_us(pair);
@@ -208,7 +208,7 @@ static bool may_see(void *context, struct span method, struct span target, bool 
 
     if (unwrap != NULL && unwrap->name.count > 0)
         return true; /* each of its calls is judged by what stands in it */
-    return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, pair->exchange.call, method, target, is_template);
+    return reply__has_time_for_lists(pair) && gate_may_see(pair->lane->gate, pair->exchange.call, method, target, is_template);
 }
 
 static bool learn(void *context, const struct mcp_tool *tool)
@@ -229,7 +229,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
                   json_member(asked->root, SPAN_LIT("cursor")) == NULL,
     };
 
-    return has_time_for_lists(pair) && gate_learn(pair->lane->gate, exchange->call, &told);
+    return reply__has_time_for_lists(pair) && gate_learn(pair->lane->gate, exchange->call, &told);
 }
 
 static bool passes(void *context, struct span method)
@@ -253,12 +253,8 @@ static bool wants(void *context)
     const struct mcp_reply answer = {.kind = MCP_RESPONSE};
     const struct gate_came came = answered__came(exchange, &answer, reading->is_own);
 
-    if (listed__by(reading->pair) != NULL) {
-        exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
-        return true;
-    }
     exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
-    return exchange->is_weighed ||
+    return exchange->is_weighed || listed__concerns(reading->pair, reading->is_own) ||
            (exchange->route->answer_bytes > 0 && exchange->call->owes_outcome && gate_redacts_answer(gate, exchange->call));
 }
 
@@ -297,8 +293,9 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
-    if (reason == REASON_PERMITTED && is_own && !reply->is_error && !reply->is_tool_error && listed__by(pair) != NULL)
-        reason = listed__filter(pair, reply);
+    if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && !reply->is_tool_error &&
+        listed__concerns(pair, is_own))
+        reason = listed__filter(pair, is_own, reply);
     if (exchange->is_list_costly)
         reason = REASON_UPSTREAM_COSTLY;
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED || reason == REASON_UPSTREAM_COSTLY)

@@ -81,7 +81,12 @@ enum code deny__common_headers(struct pair *pair, struct buf *out);
 
 /* listed.c: what the tool that is called says of its answer that it lists tools; NULL: it lists none. */
 const struct declared_unwrap *listed__by(const struct pair *pair);
-/* Leaves out of such an answer what the agent may not call. Takes: reply: just read. */
-enum reason listed__filter(struct pair *pair, struct mcp_reply *reply);
+/* Whether the answer may be such a one. Takes: is_own: as reply__read; false: nobody knows whose answer it is. */
+bool listed__concerns(const struct pair *pair, bool is_own);
+/* Learns the tools of such an answer, and leaves out of it what the agent may not call. Takes: reply: just read, of an answer
+ * without an error. */
+enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply);
+/* Whether lists may take more of the worker's time. */
+bool reply__has_time_for_lists(struct pair *pair);
 
 #endif

@@ -218,9 +218,10 @@ const struct conf_key conf__unwrap[] = {
     KEY("arguments", TEXT, BY_HAND, 0, 0, "(it has none)",
         "Where those of the other are, as an object, or as JSON in a text."),
     KEY("server", TEXT, BY_HAND, 0, 0, "(there is one)",
-        "Where the server is named: the tool is then SERVER__NAME to policies."),
+        "Where the server is named, in a list by each element: the tool is then SERVER__NAME to policies."),
     KEY("besides", TEXTS, BY_HAND, 0, 0, "(none)", "Members that may stand beside these. Nobody judges them."),
-    KEY("lists", TEXT, BY_HAND, 0, 0, NULL, "In place of these: where its answer names tools: '$.tools[*].name'."),
+    KEY("lists", ANY, BY_HAND, 0, 0, NULL, "In place of these: where its answer names tools: '$.tools[*].name', or a list of "
+        "such places, of which each text of its answer has one."),
     {.name = NULL}};
 
 const struct conf_key conf__nobody[] = {

@@ -45,16 +45,24 @@ bool declared_method_read(struct declared_reader *reader, const struct yaml_node
 
 /* ---- tools that call tools ---- */
 
+#define DECLARED_LISTS_MAX 4
+
+/* Where an answer names tools: `$.tools[*].name`. */
+struct declared_list {
+    struct declared_path path; /* count 0: the document is the list */
+    struct span key;           /* the member of its elements by which a tool is called; empty: they are names themselves */
+};
+
 /* One of a route's `unwrap`. */
 struct declared_unwrap {
     struct span tool;
     struct declared_path name;      /* of the tool that it is to call; count 0: it calls none, but lists some */
     struct declared_path arguments; /* of that tool's; count 0: it has none */
-    struct declared_path server;    /* whose tool it is; count 0: there is one */
+    struct declared_path server;    /* whose tool it is, of a list in each element; count 0: there is one */
     const struct span *besides;     /* members of the arguments that may stand beside these, and are not judged */
     size_t beside_count;
-    struct declared_path list;      /* of what its answer says, a list of tools; count 0: it lists none */
-    struct span key;                /* the member of its elements by which a tool is called; empty: they are names themselves */
+    struct declared_list lists[DECLARED_LISTS_MAX]; /* forms that its answer may have */
+    size_t list_count;              /* 0: it lists none */
 };
 
 struct declared_unwraps {
@@ -64,6 +72,9 @@ struct declared_unwraps {
 
 /* NULL: the tool is none of them. */
 const struct declared_unwrap *declared_unwrap_find(const struct declared_unwraps *unwraps, struct span tool);
+
+/* Whether a server that folds case or takes NFKC for equal may take the tool for one of them, by its name or another. */
+bool declared_unwrap_is_like(const struct declared_unwraps *unwraps, struct span tool);
 
 /* The keys of the map are known. Takes: before: those that were read. Returns: whether it is good. */
 bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node *map, const struct declared_unwraps *before,
@@ -81,13 +92,24 @@ enum reason declared_inner_read(const struct declared_unwraps *unwraps, const st
                                 const struct json_node *outer, bool strict, struct buf *canonical, struct arena *arena,
                                 struct declared_inner *inner);
 
+/* A tool of such a list. */
+struct declared_listed {
+    struct span tool;                 /* as in declared_inner */
+    const struct json_node *element;
+};
+
 /* Told each tool of a list. Returns: whether it may be shown. */
-typedef bool (*declared_keep_fn)(void *context, struct span tool);
+typedef bool (*declared_keep_fn)(void *context, const struct declared_listed *listed);
+
+/* Whether some tool of the route lists others. */
+bool declared_lists_any(const struct declared_unwraps *unwraps);
 
 /* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content,
- * which is JSON. Takes: result: a tree over `document`. Returns: CODE_INVALID: a text is no JSON, so that nobody knows what it
- * lists; CODE_NOMEM. */
-enum code declared_list_filter(const struct declared_unwrap *unwrap, struct span document, const struct json_node *result,
-                               declared_keep_fn keep, void *context, struct arena *arena, struct json_edits *edits) MUST_USE;
+ * which is JSON. Takes: unwrap: whose result it is; NULL: nobody knows (a resumed stream, or a task, whose `result` it may be),
+ * so that what has the form of some tool's list is filtered, and the rest is left; result: a tree over `document`. Returns: CODE_INVALID: nobody knows what its
+ * tool lists, since a text is no JSON, or has no such list; CODE_NOMEM. */
+enum code declared_list_filter(const struct declared_unwraps *unwraps, const struct declared_unwrap *unwrap,
+                               struct span document, const struct json_node *result, declared_keep_fn keep, void *context,
+                               struct arena *arena, struct json_edits *edits) MUST_USE;
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools that call tools: what the call is that stands in another's arguments, and what a search for tools may show. */
-#include "declared/declared.h"
+/* Tools that call tools: what the call is that stands in another's arguments. */
+#include "declared/declared_priv.h"
 
 #include "base/ascii.h"
 #include "mcp/message.h"
+#include "unicode/unicode.h"
 
-#define DEPTH_MAX 64
+#define NAME_MAX_BYTES 4096 /* folded */
 #define SERVER_MAX_BYTES 64
 #define JOINED "__"
 
@@ -17,11 +18,35 @@ const struct declared_unwrap *declared_unwrap_find(const struct declared_unwraps
     return NULL;
 }
 
-static const struct json_node *value_at(const struct json_node *node, const struct declared_path *path)
+bool declared_unwrap_is_like(const struct declared_unwraps *unwraps, struct span tool)
+{
+    struct buf folded, own;
+    bool is_like = declared_unwrap_find(unwraps, tool) != NULL;
+
+    if (is_like || unwraps->count == 0)
+        return is_like;
+    buf_init(&folded, NAME_MAX_BYTES);
+    buf_init(&own, NAME_MAX_BYTES);
+    is_like = unicode_fold(tool, &folded) != CODE_OK;
+    for (size_t i = 0; i < unwraps->count && !is_like; i++) {
+        buf_clear(&own);
+        is_like = unicode_fold(unwraps->of[i].tool, &own) != CODE_OK || span_equals(buf_peek(&folded), buf_peek(&own));
+    }
+    buf_fini(&folded);
+    buf_fini(&own);
+    return is_like;
+}
+
+const struct json_node *declared__at(const struct json_node *node, const struct declared_path *path)
 {
     for (uint32_t i = 0; i < path->count && node != NULL; i++)
         node = node->type == JSON_OBJECT ? json_member(node, path->step[i]) : NULL;
-    return path->count > 0 ? node : NULL;
+    return node;
+}
+
+static const struct json_node *value_at(const struct json_node *node, const struct declared_path *path)
+{
+    return path->count > 0 ? declared__at(node, path) : NULL;
 }
 
 /* ---- the call ---- */
@@ -70,11 +95,14 @@ static bool is_server(struct span name)
 }
 
 /* SERVER__NAME: a server's name has no `__` and no `_` at its end, so that no two are one. */
-static enum reason name_it(struct span server, struct span name, struct arena *arena, struct span *tool)
+enum reason declared__name(struct span server, struct span name, struct arena *arena, struct span *tool)
 {
     size_t len = server.len + sizeof JOINED - 1 + name.len;
-    char *text = arena_alloc(arena, len + 1);
+    char *text;
 
+    if (!is_server(server))
+        return REASON_INNER_CALL;
+    text = arena_alloc(arena, len + 1);
     if (text == NULL)
         return REASON_MEMORY;
     memcpy(text, server.at, server.len);
@@ -115,92 +143,16 @@ enum reason declared_inner_read(const struct declared_unwraps *unwraps, const st
         return REASON_INNER_CALL;
     inner->tool = name->text;
     if (unwrap->server.count > 0) {
-        if (server == NULL || server->type != JSON_STRING || !is_server(server->text))
+        if (server == NULL || server->type != JSON_STRING)
             return REASON_INNER_CALL;
-        reason = name_it(server->text, name->text, arena, &inner->tool);
+        reason = declared__name(server->text, name->text, arena, &inner->tool);
     }
     if (reason != REASON_PERMITTED)
         return reason;
     if (mcp_tool_name_fault(name->text, strict) != NULL || mcp_tool_name_fault(inner->tool, strict) != NULL ||
-        declared_unwrap_find(unwraps, inner->tool) != NULL)
+        declared_unwrap_is_like(unwraps, inner->tool))
         return REASON_INNER_CALL;
     return arguments != NULL ? read_arguments(arguments, canonical, arena, &inner->arguments) : REASON_PERMITTED;
-}
-
-/* ---- lists ---- */
-
-struct filtering {
-    const struct declared_unwrap *unwrap;
-    declared_keep_fn keep;
-    void *context;
-};
-
-/* Marks what is not kept of the list below `root`. A list that is not there lists nothing. */
-static enum code filter(const struct filtering *filtering, struct span document, const struct json_node *root,
-                        struct json_edits *edits)
-{
-    const struct json_node *list = value_at(root, &filtering->unwrap->list);
-    enum code code = CODE_OK;
-
-    if (list == NULL)
-        return CODE_OK;
-    if (list->type != JSON_ARRAY)
-        return CODE_INVALID;
-    for (const struct json_node *one = list->child; one != NULL && code == CODE_OK; one = one->next) {
-        const struct json_node *name = filtering->unwrap->key.len > 0 && one->type == JSON_OBJECT
-                                           ? json_member(one, filtering->unwrap->key) : one;
-        size_t begin = (size_t)(one->raw.at - document.at);
-
-        if (name == NULL || name->type != JSON_STRING)
-            return CODE_INVALID;
-        if (!filtering->keep(filtering->context, name->text))
-            code = json_edits_cut(edits, begin, begin + one->raw.len);
-    }
-    return code;
-}
-
-static enum code filter_text(const struct filtering *filtering, struct span document, const struct json_node *text,
-                             struct arena *arena, struct json_edits *edits)
-{
-    size_t begin = (size_t)(text->raw.at - document.at);
-    const struct json_node *root;
-    struct json_edits inside;
-    struct json_fault fault;
-    struct buf read;
-    enum code code;
-
-    buf_init(&read, SIZE_MAX / 2);
-    json_edits_init(&inside);
-    code = json_read(text->text, &json_reply_rules, &read, arena, &root, &fault);
-    if (code == CODE_OK)
-        code = filter(filtering, buf_peek(&read), root, &inside);
-    else if (code != CODE_NOMEM)
-        code = CODE_INVALID;
-    if (code == CODE_OK && inside.count > 0) {
-        code = json_edits_apply(&inside, &read, arena, NULL);
-        if (code == CODE_OK)
-            code = json_edits_say(edits, begin, begin + text->raw.len, buf_peek(&read));
-    }
-    json_edits_fini(&inside);
-    buf_fini(&read);
-    return code;
-}
-
-enum code declared_list_filter(const struct declared_unwrap *unwrap, struct span document, const struct json_node *result,
-                               declared_keep_fn keep, void *context, struct arena *arena, struct json_edits *edits)
-{
-    const struct filtering filtering = {unwrap, keep, context};
-    const struct json_node *structured = json_member(result, SPAN_LIT("structuredContent"));
-    const struct json_node *content = json_member(result, SPAN_LIT("content"));
-    enum code code = structured != NULL ? filter(&filtering, document, structured, edits) : CODE_OK;
-
-    for (const struct json_node *block = content != NULL ? content->child : NULL; block != NULL && code == CODE_OK;
-         block = block->next) {
-        const struct json_node *text = block->type == JSON_OBJECT ? json_member(block, SPAN_LIT("text")) : NULL;
-
-        code = text != NULL && text->type == JSON_STRING ? filter_text(&filtering, document, text, arena, edits) : CODE_INVALID;
-    }
-    return code;
 }
 
 /* ---- the configuration ---- */
@@ -222,27 +174,39 @@ static bool read_path(struct declared_reader *reader, const struct yaml_node *ma
     return false;
 }
 
-/* `$.tools[*].name`, or `$.names[*]`. */
-static bool read_listed(struct declared_reader *reader, const struct yaml_node *map, struct declared_unwrap *unwrap)
+/* `$.tools[*].name`, `$.names[*]`, or `$[*]` of an answer that is a list itself. */
+static bool read_listed(struct declared_reader *reader, const struct yaml_node *node, struct declared_list *list)
 {
-    const struct yaml_node *node = yaml_member(map, "lists");
-    struct span text = node != NULL && node->type == YAML_STRING ? node->text : SPAN_NONE, rest;
+    struct span text = node->type == YAML_STRING ? node->text : SPAN_NONE, rest;
     size_t at = span_find(text, '[');
 
-    if (node == NULL)
-        return true;
     rest = span_part(text, at, SIZE_MAX);
-    if (declared_path_read(span_part(text, 0, at), &unwrap->list) &&
+    if ((at == 1 ? text.at[0] == '$' : declared_path_read(span_part(text, 0, at), &list->path)) &&
         (span_is(rest, "[*]") || (span_starts_with(rest, SPAN_LIT("[*].")) && rest.len > 4 &&
                                   ascii_is_all(span_part(rest, 4, SIZE_MAX), "a-zA-Z0-9_-")))) {
-        unwrap->key = span_part(rest, 4, SIZE_MAX);
-        reader->out_of_memory |= arena_keep(reader->arena, unwrap->key, &unwrap->key) != CODE_OK;
-        for (uint32_t i = 0; i < unwrap->list.count; i++)
-            reader->out_of_memory |= arena_keep(reader->arena, unwrap->list.step[i], &unwrap->list.step[i]) != CODE_OK;
+        list->key = span_part(rest, 4, SIZE_MAX);
+        reader->out_of_memory |= arena_keep(reader->arena, list->key, &list->key) != CODE_OK;
+        for (uint32_t i = 0; i < list->path.count; i++)
+            reader->out_of_memory |= arena_keep(reader->arena, list->path.step[i], &list->path.step[i]) != CODE_OK;
         return true;
     }
     DECLARED_FAULT(reader, node, "`lists` is where its answer names tools; write it as '$.tools[*].name'");
     return false;
+}
+
+static bool read_lists(struct declared_reader *reader, const struct yaml_node *map, struct declared_unwrap *unwrap)
+{
+    const struct yaml_node *node = yaml_member(map, "lists");
+    const struct yaml_node *one = node != NULL && node->type == YAML_LIST ? node->child : node;
+
+    if (node != NULL && node->type == YAML_LIST && (node->count == 0 || node->count > DECLARED_LISTS_MAX)) {
+        DECLARED_FAULT(reader, node, "`lists` is one place or up to %d; write it as '$.tools[*].name'", DECLARED_LISTS_MAX);
+        return false;
+    }
+    for (; one != NULL; one = one != node ? one->next : NULL)
+        if (!read_listed(reader, one, &unwrap->lists[unwrap->list_count++]))
+            return false;
+    return true;
 }
 
 static bool read_besides(struct declared_reader *reader, const struct yaml_node *map, struct declared_unwrap *unwrap)
@@ -264,7 +228,7 @@ bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node
 {
     const struct yaml_node *tool = yaml_member(map, "tool");
 
-    *unwrap = (struct declared_unwrap){.key = SPAN_LIT("")};
+    *unwrap = (struct declared_unwrap){.list_count = 0};
     if (tool == NULL || tool->type != YAML_STRING || mcp_tool_name_fault(tool->text, false) != NULL) {
         DECLARED_FAULT(reader, tool != NULL ? tool : map,
                        "`tool` is the tool that calls others, or lists them; write its name");
@@ -276,11 +240,11 @@ bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node
     }
     reader->out_of_memory |= arena_keep(reader->arena, tool->text, &unwrap->tool) != CODE_OK;
     if (!read_path(reader, map, "name", &unwrap->name) || !read_path(reader, map, "arguments", &unwrap->arguments) ||
-        !read_path(reader, map, "server", &unwrap->server) || !read_listed(reader, map, unwrap) ||
+        !read_path(reader, map, "server", &unwrap->server) || !read_lists(reader, map, unwrap) ||
         !read_besides(reader, map, unwrap))
         return false;
-    if ((unwrap->name.count > 0) == (unwrap->list.count > 0) ||
-        (unwrap->name.count == 0 && unwrap->arguments.count + unwrap->server.count + unwrap->beside_count > 0)) {
+    if ((unwrap->name.count > 0) == (unwrap->list_count > 0) ||
+        (unwrap->name.count == 0 && unwrap->arguments.count + unwrap->beside_count > 0)) {
         DECLARED_FAULT(reader, map, "a tool calls another, whose `name` and `arguments` are somewhere in its own, or `lists` "
                        "others; say one of the two");
         return false;

@@ -5,12 +5,15 @@
 
 void inner_see(const struct proxy_route *route, struct call *call)
 {
-    const struct declared_unwrap *unwrap = route != NULL && call->refused == REASON_UNSET && !call->is_join &&
-                                                   span_is(call->asked.method, "tools/call")
-                                               ? declared_unwrap_find(&route->unwraps, call->asked.tool) : NULL;
+    const struct declared_unwrap *unwrap;
     struct declared_inner inner;
     enum reason reason;
 
+    if (route == NULL || call->refused != REASON_UNSET || call->is_join || !span_is(call->asked.method, "tools/call"))
+        return;
+    unwrap = declared_unwrap_find(&route->unwraps, call->asked.tool);
+    if (unwrap == NULL && declared_unwrap_is_like(&route->unwraps, call->asked.tool))
+        call->refused = REASON_INNER_CALL;
     if (unwrap == NULL || unwrap->name.count == 0)
         return;
     buf_clear(&call->inner);
