@@ -152,7 +152,9 @@ enum reason declared_inner_read(const struct declared_unwraps *unwraps, const st
     if (mcp_tool_name_fault(name->text, strict) != NULL || mcp_tool_name_fault(inner->tool, strict) != NULL ||
         declared_unwrap_is_like(unwraps, inner->tool))
         return REASON_INNER_CALL;
-    return arguments != NULL ? read_arguments(arguments, canonical, arena, &inner->arguments) : REASON_PERMITTED;
+    if (arguments == NULL || arguments->type == JSON_NULL) /* servers write null for none */
+        return REASON_PERMITTED;
+    return read_arguments(arguments, canonical, arena, &inner->arguments);
 }
 
 /* ---- the configuration ---- */
