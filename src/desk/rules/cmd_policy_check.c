@@ -8,6 +8,7 @@
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/near.h"
+#include "author/unseen.h"
 #include "policy/snapshot.h"
 #include "author/warn.h"
 #include "rules/policy_trail.h"
@@ -70,7 +71,8 @@ static void add_open(const struct policy *policy, struct doc *list)
 
 static struct doc *check_doc(const struct check *check)
 {
-    struct doc *doc = doc_object(), *near, *open;
+    struct doc *doc = doc_object(), *near, *open, *unseen;
+    struct why why = {""};
 
     doc_bool(doc, "valid", check->faults.count == 0);
     doc_int(doc, "files", (int64_t)check->files);
@@ -86,6 +88,9 @@ static struct doc *check_doc(const struct check *check)
     open = doc_add_array(doc, "open_arguments");
     if (check->policy != NULL)
         add_open(check->policy, open);
+    unseen = doc_add_array(doc, "unseen_tools");
+    if (check->store != NULL)
+        (void)(unseen_tools(check->store, check->asked.file, unseen, &why) == CODE_OK); /* what can be read is told */
     return doc;
 }
 
@@ -112,6 +117,7 @@ static int tell_check(const struct check *check)
                        "{*near_misses}{file}:{line}: `{form}` takes {*passing}{command} ({change}){/, }[ and {more} more]\n{/}"
                        "{*open_arguments}{file}:{line}: `allow` binds no arguments: who may call a tool may call it with any; "
                        "where that matters write a permit under `rules:` with `when` and `only_args`\n{/}"
+                       "{*unseen_tools}{tool} of {upstream} {unseen}\n{/}"
                        "[{?valid}{files} file[{!files=1}s][ and {active_files} of the active version], {rules} "
                        "rule[{!rules=1}s]: no errors, {warning_count} warning[{!warning_count=1}s]\n[{!config}no "
                        "configuration was read: names of upstreams were not held against its routes, as `load` "

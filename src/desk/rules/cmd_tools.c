@@ -4,6 +4,7 @@
 
 #include "args/print.h"
 #include "author/definition_words.h"
+#include "author/unseen.h"
 #include "base/num.h"
 #include "cli/table.h"
 #include "cli/told.h"
@@ -194,6 +195,22 @@ static enum code mark_all(struct marks *marks, const struct store_definition *de
     return definition_marks(root, marks->meant->detectors.set, add_mark, marks);
 }
 
+static void add_look(struct doc *doc, const struct tools_meant *meant, const struct store_definition *definition,
+                     const struct json_node *root, bool is_marked)
+{
+    char look[64];
+    struct buf sentence;
+    const char *word;
+
+    buf_init(&sentence, UNSEEN_MAX_BYTES);
+    word = root != NULL ? unseen_word(unseen_by(meant->file, definition->upstream, definition->tool, root, &sentence)) : NULL;
+    (void)snprintf(look, sizeof look, "%s%s%s", is_marked ? "look twice" : "", is_marked && word != NULL ? ", " : "",
+                   word != NULL ? word : "");
+    doc_text_or_null(doc, "look", look[0] != '\0' ? span_text(look) : SPAN_NONE);
+    doc_text_or_null(doc, "unseen", word != NULL ? buf_peek(&sentence) : SPAN_NONE);
+    buf_fini(&sentence);
+}
+
 /* All that is known of it. Takes: is_whole: with its text; else marks are counted alone where nobody reads them one by one. */
 static int make_doc(const struct tools_meant *meant, const struct store_definition *definition, bool is_whole, bool lists_marks,
                     struct doc **made)
@@ -219,7 +236,7 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
     if (code == CODE_OK)
         code = mark_all(&marks, definition, read.text.root);
     doc_int(doc, "further_marks", marks.count > MARKS_MAX ? (int64_t)marks.count - MARKS_MAX : 0);
-    doc_text_or_null(doc, "look", marks.count > 0 ? SPAN_LIT("look twice") : SPAN_NONE);
+    add_look(doc, meant, definition, read.text.root, marks.count > 0);
     if (is_whole)
         doc_text(doc, "definition", definition->text);
     read_end(&read);
@@ -275,6 +292,7 @@ static const char told_words[] =
     "  digest:    {digest}\n  seen:      first {first_seen}, last {last_seen}\n"
     "[  [{?accepted}accepted:  ][{!accepted}withdrawn: ]{given} by {given_by} ({login}): {why}\n][  against:   {against}\n]"
     "{*marks}  look:      {path}: {mark}\n{/}[  look:      and {further_marks} more\n]"
+    "[  unseen:    it {unseen}\n]"
     "{*changes}  [{?change=new}new:      ][{?change=gone}gone:     ][{?change=changed}changed:  ] {path}\n{/}"
     "[  and {further_changes} changes more\n]{lines:lines 4}";
 
@@ -292,6 +310,7 @@ static int open_known(struct looking *looking, struct db **db)
     enum code code = asked_store(looking->asked, DB_READ, db, &why);
 
     cmd_tools__init(&looking->known);
+    looking->known.file = looking->asked->file;
     if (code == CODE_OK)
         code = text_detectors_open(&looking->known.detectors);
     if (code == CODE_OK)

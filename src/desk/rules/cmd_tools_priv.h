@@ -19,6 +19,7 @@ struct tools_meant {
     struct store_definition *all;
     size_t count, room;
     struct text_detectors detectors; /* where definitions are shown */
+    struct conf_file *file;          /* likewise: what is declared of them */
 };
 void cmd_tools__init(struct tools_meant *meant);
 void cmd_tools__drop(struct tools_meant *meant);

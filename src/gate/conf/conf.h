@@ -215,6 +215,9 @@ int route_names_take(struct conf_file *file, struct route_names *names);
 void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,
                        struct faults *warnings);
 
+/* Whether a route of this upstream declares the tool under `unwrap`; false where the file cannot be read. */
+bool conf_unwraps(struct conf_file *file, struct span upstream, struct span tool);
+
 /* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
 /* Likewise of `fleet:`. */

@@ -22,6 +22,38 @@ enum code route_names_read(struct conf_file *file, struct route_names *names, st
     return code;
 }
 
+/* Whether policies may call the route so: by its name, or by one with some slug in it. */
+static bool is_called(struct span name, struct span upstream)
+{
+    size_t at = 0;
+
+    while (at < name.len && !span_starts_with(span_part(name, at, SIZE_MAX), SPAN_LIT(SLUG_MARK)))
+        at++;
+    if (at >= name.len)
+        return span_equals(name, upstream);
+    return upstream.len >= name.len - (sizeof SLUG_MARK - 1) && span_starts_with(upstream, span_part(name, 0, at)) &&
+           span_ends_with(upstream, span_part(name, at + sizeof SLUG_MARK - 1, SIZE_MAX));
+}
+
+bool conf_unwraps(struct conf_file *file, struct span upstream, struct span tool)
+{
+    const struct yaml_node *root, *routes;
+    static struct faults unheard;
+    bool is_declared = false;
+
+    faults_init(&unheard);
+    routes = conf__file(file, &root, &unheard) == CODE_OK ? yaml_member(root, "routes") : NULL;
+    for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && !is_declared; route = route->next) {
+        const struct yaml_node *name = yaml_member(route, "name"), *list = yaml_member(route, "unwrap"), *of;
+
+        if (!is_called(name != NULL ? name->text : SPAN_LIT(SLUG_MARK), upstream))
+            continue;
+        for (const struct yaml_node *one = list ? list->child : NULL; one != NULL && !is_declared; one = one->next)
+            is_declared = (of = yaml_member(one, "tool")) != NULL && span_equals(of->text, tool);
+    }
+    return is_declared;
+}
+
 int route_names_take(struct conf_file *file, struct route_names *names)
 {
     struct faults faults;

@@ -12,7 +12,8 @@ struct filtering {
 
 /* The tool of an element. Returns: INNER_CALL: it names none. */
 static enum reason read_element(const struct filtering *filtering, const struct declared_unwrap *unwrap,
-                                const struct declared_list *list, const struct json_node *element, struct declared_listed *listed)
+                                const struct declared_list *list, const struct json_node *element,
+                                struct declared_listed *listed)
 {
     const struct json_node *name = list->key.len == 0 ? element
                                    : element->type == JSON_OBJECT ? json_member(element, list->key) : NULL;
@@ -144,8 +145,9 @@ enum code declared_list_filter(const struct declared_unwraps *unwraps, const str
                                struct arena *arena, struct json_edits *edits)
 {
     const struct filtering filtering = {unwraps, unwrap, keep, context, arena};
-    const struct json_node *of_task = unwrap == NULL && result->type == JSON_OBJECT ? json_member(result, SPAN_LIT("result")) : NULL;
-    enum code code = result->type == JSON_OBJECT ? filter_result(&filtering, document, result, edits) : CODE_OK;
+    bool is_object = result->type == JSON_OBJECT;
+    const struct json_node *of_task = unwrap == NULL && is_object ? json_member(result, SPAN_LIT("result")) : NULL;
+    enum code code = is_object ? filter_result(&filtering, document, result, edits) : CODE_OK;
 
     return code == CODE_OK && of_task != NULL && of_task->type == JSON_OBJECT
                ? filter_result(&filtering, document, of_task, edits) : code;
