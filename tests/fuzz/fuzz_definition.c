@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tool's definition from a server: its canonical form reads back as itself, has one digest whatever the spelling, and is told
  * and compared without a fault; what tells it is remembered as told. 9.3 */
-#include "author/definition_words.h"
+#include "tools/definition_words.h"
 #include "base/bug.h"
 #include "state/definitions.h"
 

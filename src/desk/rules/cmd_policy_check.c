@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy check: what authors ask before anything is stored. */
+#include "names/route_names_read.h"
 #include "conf/conf.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
@@ -8,7 +9,7 @@
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/near.h"
-#include "author/unseen.h"
+#include "tools/unseen.h"
 #include "policy/snapshot.h"
 #include "author/warn.h"
 #include "rules/policy_trail.h"

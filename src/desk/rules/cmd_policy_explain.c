@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy explain: one call, judged as the gate would, with the walk in words. */
+#include "names/route_names_read.h"
 #include "cli/commands.h"
 #include "conf/conf.h"
 #include "trail/explain_call.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
+#include "names/route_names_read.h"
 #include "cli/commands.h"
 #include "cli/fleet_words.h"
 #include "cli/policy_files.h"

@@ -3,8 +3,8 @@
 #include "rules/cmd_tools_priv.h"
 
 #include "args/print.h"
-#include "author/definition_words.h"
-#include "author/unseen.h"
+#include "tools/definition_words.h"
+#include "tools/unseen.h"
 #include "base/num.h"
 #include "cli/table.h"
 #include "cli/told.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "back/reply_priv.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 #include "back/legacy.h"
 
 #include "base/bug.h"
@@ -163,7 +163,7 @@ int deny_status(struct pair *pair, enum reason reason)
     if (is_several(&pair->exchange))
         return batch__status(pair, reason);
     denial = denial_of(pair, reason);
-    if (legacy_answers_by_stream(&pair->exchange))
+    if (exchange_answers_by_stream(&pair->exchange))
         return 202;
     if (denial.by_status)
         return reason_status(reason);
@@ -243,7 +243,7 @@ void deny_answer(struct pair *pair, enum reason reason)
     buf_borrow(text);
     code = deny__write(pair, reason, text, &form);
     exchange->head = REPLY_HEAD_WRITTEN;
-    if (code == CODE_OK && legacy_answers_by_stream(exchange))
+    if (code == CODE_OK && exchange_answers_by_stream(exchange))
         code = put_on_stream(pair, text, &form);
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(text));

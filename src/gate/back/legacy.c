@@ -84,14 +84,6 @@ void legacy_forget_call(struct pair *pair)
         return; /* it was answered meanwhile */
 }
 
-bool legacy_answers_by_stream(const struct exchange *exchange)
-{
-    const struct call *call = exchange->call;
-
-    return exchange->endpoint.at != NULL && !span_is_empty(call->message.id) &&
-           call->message.kind != MCP_RESPONSE && call->message.kind != MCP_NOTIFICATION;
-}
-
 /* ---- the stream ---- */
 
 bool legacy_opens(const struct exchange *exchange)

@@ -25,8 +25,6 @@ bool legacy_take_answer(struct pair *pair, const struct sse_event *event);
 bool legacy_pass_by(struct pair *pair, const struct sse_event *event);
 bool legacy_open_call(struct pair *pair);               /* false: its id is open already, or there is no memory */
 void legacy_forget_call(struct pair *pair);             /* forgets the open call where no answer is due */
-/* whether what is said of the call goes on its session's stream */
-bool legacy_answers_by_stream(const struct exchange *exchange);
 bool legacy_speak(struct pair *pair);                   /* Returns: whether anything was said on the stream */
 
 /* Mailboxes hold what is to go on a stream, from whoever answers one of its POSTs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 #include "back/reply_priv.h"
 #include "back/upstream_priv.h"
 

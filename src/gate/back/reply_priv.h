@@ -13,7 +13,6 @@
 #include "back/back.h"
 
 #define STREAM_HIGH_WATER 65536     /* the most that waits for a slow reader; then its upstream is read no further */
-#define ERROR_BODY_MAX 65536        /* the largest body of an upstream's 4xx or 5xx */
 #define QUIET_US INT64_C(15000000)  /* how long an event stream may be quiet before it gets a comment */
 
 COLD void reply__pass_by(struct pair *pair, enum reason reason); /* logs and counts what is left out of a stream that goes on */

@@ -203,20 +203,12 @@ struct conf_file *conf_file_new(const char *given);
 void conf_file_free(struct conf_file **file); /* NULL is fine */
 const char *conf_file_path(struct conf_file *file);
 
+/* The root of the file, which lives as long. A missing or unreadable one is a fault like any other. */
+enum code conf_file_root(struct conf_file *file, const struct yaml_node **root, struct faults *faults) MUST_USE;
+
 /* What `store:` and `audit: {database:}` name, or their defaults. *store and *database are the caller's (mem_free). */
 enum code conf_store_path(struct conf_file *file, char **store, struct faults *faults) MUST_USE;
 enum code conf_audit_path(struct conf_file *file, char **database, struct faults *faults) MUST_USE;
-
-/* What upstreams there are. Reads nothing but the names, so that whoever may read the file and nothing else can. */
-enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
-/* The same for a command. Returns: OPTIONS_GO, or the exit status after a sentence. */
-int route_names_take(struct conf_file *file, struct route_names *names);
-/* Adds strays: what is lost to `faults`, the rest to `warnings`; one of them may be both. */
-void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,
-                       struct faults *warnings);
-
-/* Whether a route of this upstream declares the tool under `unwrap`; false where the file cannot be read. */
-bool conf_unwraps(struct conf_file *file, struct span upstream, struct span tool);
 
 /* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;

@@ -40,7 +40,7 @@ const char *conf_file_path(struct conf_file *file)
     return file->path;
 }
 
-enum code conf__file(struct conf_file *file, const struct yaml_node **root, struct faults *faults)
+enum code conf_file_root(struct conf_file *file, const struct yaml_node **root, struct faults *faults)
 {
     if (!file->is_read) {
         faults_init(&file->faults);
@@ -64,7 +64,7 @@ static enum code one_path(struct conf_file *file, const char *section, const cha
     struct conf_reader reader = {.path = conf_file_path(file), .arena = &arena, .faults = faults};
     const struct yaml_node *root;
     size_t before = faults->added;
-    enum code code = conf__file(file, &root, faults);
+    enum code code = conf_file_root(file, &root, faults);
     const char *found;
 
     *out = NULL;
@@ -92,7 +92,7 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
 enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
                       struct conf_reader *reader, const struct yaml_node **root)
 {
-    enum code code = conf__file(file, root, faults);
+    enum code code = conf_file_root(file, root, faults);
 
     faults_init(unheard);
     arena_init(arena, ARENA_MAX_BYTES);

@@ -142,9 +142,6 @@ struct span conf__host(struct conf_reader *reader, const struct yaml_node *node)
 /* The file as a map; a missing or unreadable one is a fault like any other. Takes: digest: set to its text's; or NULL. */
 enum code conf__tree(const char *path, struct yaml_tree **tree, unsigned char *digest, struct faults *faults) MUST_USE;
 
-/* Likewise of a file that is read once; the root is the file's. */
-enum code conf__file(struct conf_file *file, const struct yaml_node **root, struct faults *faults) MUST_USE;
-
 /* Begins to read a part. Takes: unheard: gets warnings, which are told where all of it is read. */
 enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
                       struct conf_reader *reader, const struct yaml_node **root) MUST_USE;

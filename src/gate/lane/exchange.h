@@ -135,6 +135,17 @@ static inline bool exchange_has_session(const struct exchange *exchange)
     return exchange->session.upstream_id.at != NULL;
 }
 
+#define ERROR_BODY_MAX 65536 /* bytes: the largest body of an upstream's 4xx or 5xx */
+
+/* HTTP+SSE: whether what is said of the call goes on its session's stream. */
+static inline bool exchange_answers_by_stream(const struct exchange *exchange)
+{
+    const struct call *call = exchange->call;
+
+    return exchange->endpoint.at != NULL && !span_is_empty(call->message.id) &&
+           call->message.kind != MCP_RESPONSE && call->message.kind != MCP_NOTIFICATION;
+}
+
 void exchange_init(struct exchange *exchange);
 void exchange_fini(struct exchange *exchange);
 void exchange_rest(struct exchange *exchange);

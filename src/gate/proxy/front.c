@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
 #include "back/back.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 #include "back/legacy.h"
 
 #include "base/bug.h"

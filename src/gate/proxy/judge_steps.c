@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JUDGE and USE: all calls of a body get their verdicts. */
 #include "proxy/front_priv.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 
 #include "os/clock.h"
 

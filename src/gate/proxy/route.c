@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 
 #include "base/ascii.h"
 #include "base/glob.h"

@@ -2,7 +2,7 @@
 /* Finds who asks by what the head shows, once more where a provider's answer was waited for. */
 #include "proxy/front_priv.h"
 #include "back/back.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 #include "proxy/proxy.h"
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 11.9: parts of a configuration, for commands: read when the first is asked for and once, and no certificate or credential of it. */
+#include "names/route_names_read.h"
 #include "conf/conf.h"
 #include "lane/route_names.h"
 #include "base/mem.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "back/discovery.h"
-#include "back/legacy.h"
-#include "back/reply_priv.h"
+#include "discovery/discovery.h"
 
 #include "base/ascii.h"
 #include "base/num.h"
@@ -165,7 +163,7 @@ void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
 
     if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
         !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
-        legacy_answers_by_stream(exchange))
+        exchange_answers_by_stream(exchange))
         return;
     scope = gate_lacking_scope(gate, call);
     if (is_scope(scope))

@@ -2,7 +2,7 @@
 /* 5.9, 5.17, 8.3: what an upstream's challenge and metadata become under another name, whatever stands in them; what the gate says of
  * a route that takes tokens; and where tokens may stand. */
 #include "fakes/cm.h"
-#include "back/discovery.h"
+#include "discovery/discovery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

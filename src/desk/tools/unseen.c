@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "author/unseen.h"
+#include "tools/unseen.h"
 
+#include "names/route_names_read.h"
 #include "base/ascii.h"
 #include "json/text.h"
 #include "store/store_definitions.h"

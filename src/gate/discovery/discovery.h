@@ -6,8 +6,8 @@
  * Owns: nothing.
  * Lifetime: none of its own.
  * Errors: enum code of the buffer. */
-#ifndef BACK_DISCOVERY_H
-#define BACK_DISCOVERY_H
+#ifndef DISCOVERY_DISCOVERY_H
+#define DISCOVERY_DISCOVERY_H
 
 #include "lane/pair.h"
 

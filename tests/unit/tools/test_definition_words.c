@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of tools in words. Numbers: 9.3, 9.5 */
-#include "author/definition_words.h"
+#include "tools/definition_words.h"
 
 #include "base/mem.h"
 

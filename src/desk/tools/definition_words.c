@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "author/definition_words.h"
+#include "tools/definition_words.h"
 
 #include "base/ascii.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tools look as if rules did not see all of their calls. Numbers: 15.4 */
-#include "author/unseen.h"
+#include "tools/unseen.h"
 
 #include "fakes/cm.h"
 #include "json/text.h"

@@ -7,8 +7,8 @@
  * Owns: nothing.
  * Lifetime: none.
  * Errors: enum code with a sentence. */
-#ifndef AUTHOR_UNSEEN_H
-#define AUTHOR_UNSEEN_H
+#ifndef TOOLS_UNSEEN_H
+#define TOOLS_UNSEEN_H
 
 #include "conf/conf.h"
 #include "db/db.h"

@@ -5,8 +5,8 @@
  * Owns: nothing.
  * Lifetime: none.
  * Errors: enum code; those of buffers stick. */
-#ifndef AUTHOR_DEFINITION_WORDS_H
-#define AUTHOR_DEFINITION_WORDS_H
+#ifndef TOOLS_DEFINITION_WORDS_H
+#define TOOLS_DEFINITION_WORDS_H
 
 #include "base/buf.h"
 #include "json/json.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For commands; a gate has the whole configuration. */
-#include "conf/conf_priv.h"
+#include "names/route_names_read.h"
 
 #include "args/command.h"
 
 enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults)
 {
     const struct yaml_node *root;
-    enum code code = conf__file(file, &root, faults);
+    enum code code = conf_file_root(file, &root, faults);
     const struct yaml_node *routes = code == CODE_OK ? yaml_member(root, "routes") : NULL;
 
     for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && code == CODE_OK; route = route->next) {
@@ -42,7 +42,7 @@ bool conf_unwraps(struct conf_file *file, struct span upstream, struct span tool
     bool is_declared = false;
 
     faults_init(&unheard);
-    routes = conf__file(file, &root, &unheard) == CODE_OK ? yaml_member(root, "routes") : NULL;
+    routes = conf_file_root(file, &root, &unheard) == CODE_OK ? yaml_member(root, "routes") : NULL;
     for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && !is_declared; route = route->next) {
         const struct yaml_node *name = yaml_member(route, "name"), *list = yaml_member(route, "unwrap"), *of;
 
