@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call that stands in another, and the answer of a search for tools. What is read of the arguments has one reading: the same
  * bytes, read again, are the same call, and nothing stands beside it. What is left of an answer is JSON, and names no tool that
- * may not be shown. 15.4 */
+ * may not be shown. What pages may reach is cut once for all. 15.4, 15.6 */
 #include "base/bug.h"
 #include "declared/declared.h"
 
@@ -82,6 +82,31 @@ static void filter_twice(const struct declared_unwrap *unwrap, struct span text)
     arena_fini(&arena);
 }
 
+/* Once cut, nothing is left to be cut. */
+static void cut_twice(struct span text)
+{
+    static const struct span domains[] = {{"https://*.a.example", 19}, {"wss://b:1", 9}}, permissions[] = {{"camera", 6}};
+    static const struct declared_apps apps = {true, domains, 2, permissions, 1};
+    const struct json_node *root;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf body;
+
+    arena_init(&arena, (size_t)64 << 20);
+    buf_init(&body, SIZE_MAX / 2);
+    if (json_read(text, &json_reply_rules, &body, &arena, &root, &fault) == CODE_OK)
+        for (int i = 0; i < 2; i++) {
+            struct json_edits edits;
+
+            json_edits_init(&edits);
+            BUG_ON(declared_apps_cut(&apps, buf_peek(&body), root, &edits) != CODE_OK || (i > 0 && edits.count > 0));
+            BUG_ON(edits.count > 0 && json_edits_apply(&edits, &body, &arena, root) != CODE_OK);
+            json_edits_fini(&edits);
+        }
+    buf_fini(&body);
+    arena_fini(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct span text = span_of(bytes, len);
@@ -101,5 +126,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     filter_twice(&all[2], text);
     filter_twice(&all[3], text);
     filter_twice(NULL, text);
+    cut_twice(text);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer of a tool that searches for tools, which is filtered as a list of tools is, and from which is learned what they
- * are. */
+/* What of an answer is changed by what its route declares. The answer of a tool that searches for tools is filtered as a list
+ * of tools is, and from it is learned what they are. What pages may reach is cut. */
 #include "back/reply_priv.h"
 
 /* Where the gate says what it holds of an element. */
@@ -95,6 +95,36 @@ static bool may_show(void *context, const struct declared_listed *listed)
     return is_shown && gate_may_see(pair->lane->gate, call, SPAN_LIT("tools/call"), listed->tool, false);
 }
 
+/* Makes the edits in the answer and in its tree, where there was a reading of it. */
+static enum code apply(struct exchange *exchange, struct json_edits *edits, struct mcp_reply *reply)
+{
+    enum code code = CODE_OK;
+
+    if (edits->count > 0) {
+        code = json_edits_apply(edits, &exchange->event, &exchange->event_arena, reply->outcome);
+        reply->body = buf_peek(&exchange->event);
+        reply->result = reply->outcome->raw;
+    }
+    json_edits_fini(edits);
+    return code;
+}
+
+enum reason listed__cut_apps(struct pair *pair, struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct json_edits edits;
+    enum code code;
+
+    if (reply->outcome == NULL)
+        return REASON_MEMORY;
+    json_edits_init(&edits);
+    code = declared_apps_cut(&exchange->route->apps, reply->body, reply->outcome, &edits);
+    if (code == CODE_OK)
+        return apply(exchange, &edits, reply) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+    json_edits_fini(&edits);
+    return REASON_MEMORY;
+}
+
 enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -110,12 +140,10 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
                                 may_show, &listing, &exchange->event_arena, &edits);
     if (listing.out_of_memory)
         code = CODE_NOMEM;
-    if (code == CODE_OK && edits.count > 0) {
-        code = json_edits_apply(&edits, &exchange->event, &exchange->event_arena, reply->outcome);
-        reply->body = buf_peek(&exchange->event);
-        reply->result = reply->outcome->raw;
-    }
-    json_edits_fini(&edits);
+    if (code == CODE_OK)
+        code = apply(exchange, &edits, reply);
+    else
+        json_edits_fini(&edits);
     buf_fini(&listing.definition);
     if (code == CODE_INVALID)
         exchange->fault.text = "the answer of a tool that lists tools is not the JSON that `lists` speaks of";

@@ -254,7 +254,7 @@ static bool wants(void *context)
     const struct gate_came came = answered__came(exchange, &answer, reading->is_own);
 
     exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
-    return exchange->is_weighed || listed__concerns(reading->pair, reading->is_own) ||
+    return exchange->is_weighed || listed__concerns(reading->pair, reading->is_own) || exchange->route->apps.is_on ||
            (exchange->route->answer_bytes > 0 && exchange->call->owes_outcome && gate_redacts_answer(gate, exchange->call));
 }
 
@@ -296,6 +296,8 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && !reply->is_tool_error &&
         listed__concerns(pair, is_own))
         reason = listed__filter(pair, is_own, reply);
+    if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && exchange->route->apps.is_on)
+        reason = listed__cut_apps(pair, reply);
     if (exchange->is_list_costly)
         reason = REASON_UPSTREAM_COSTLY;
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED || reason == REASON_UPSTREAM_COSTLY)

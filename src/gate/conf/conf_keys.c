@@ -224,6 +224,11 @@ const struct conf_key conf__unwrap[] = {
         "such places, of which each text of its answer has one."),
     {.name = NULL}};
 
+const struct conf_key conf__apps[] = {
+    KEY("domains", TEXTS, BY_HAND, 0, 0, "(none)", "What pages may reach, with the scheme: 'https://*.example.com'."),
+    KEY("permissions", TEXTS, BY_HAND, 0, 0, "(none)", "What pages may use: clipboardWrite, geolocation, camera, microphone."),
+    {.name = NULL}};
+
 const struct conf_key conf__nobody[] = {
     KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
     KEY("agent", TEXT, BY_HAND, 0, 0, "(none)", "Which program everybody's is."),
@@ -326,6 +331,8 @@ const struct conf_key conf__route[] = {
         "Methods of extensions that are about resources, so that rules judge them by URI.", IN(conf__method, "a method")),
     KEY("unwrap", LIST, BY_HAND, 0, 0, "(none)", "Tools that call tools: rules speak of the tool that is called.",
         IN(conf__unwrap, "a tool of `unwrap`")),
+    KEY("apps", MAP, BY_HAND, 0, 0, "(all that the server says)", "To what pages of the server (MCP Apps) are cut.",
+        IN(conf__apps, "`apps`")),
     KEY("meta", WORD, AT(proxy_route, meta), 0, 0, "pass", "What of `_meta` goes up.", WORDS("pass", "known", "none")),
     KEY("tool_names", FLAG, AT(proxy_route, strict_tool_names), 0, 0, "printable", "Which names tools may have.",
         WORDS("printable", "strict")),

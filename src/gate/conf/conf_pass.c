@@ -133,7 +133,7 @@ static void read_entry(struct conf_reader *reader, const struct yaml_node *node,
         (slug_is_in(target) && !slug_is_in(text))) {
         CONF_FAULT(reader, node, "this is not a plain path: no `%%`, `..`, `//`, `;`, query or blank, `*` only as a last `/*` "
                    "on both sides, and `%s` where the route's path has it; write 'GET /llms.txt', "
-                   "'GET /llms.txt -> /shop/llms.txt' or 'GET /.well-known/*'", SLUG_MARK);
+                   "'GET /llms.txt -> /shop/llms.txt' or 'GET /.well-known/openid-configuration'", SLUG_MARK);
         return;
     }
     if (pass->is_post && pass->is_wild)

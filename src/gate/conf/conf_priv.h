@@ -70,7 +70,7 @@ struct conf_key {
 #define BY_HAND SIZE_MAX
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
-    conf__route_audit[], conf__method[], conf__unwrap[],
+    conf__route_audit[], conf__method[], conf__unwrap[], conf__apps[],
     conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[],
     conf__posted_header[], conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[],
     conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[],

@@ -287,6 +287,39 @@ static void read_unwraps(struct conf_reader *reader, const struct yaml_node *map
     reader->out_of_memory |= declared.out_of_memory;
 }
 
+static struct span read_domain(struct conf_reader *reader, const struct yaml_node *node)
+{
+    struct span domain = conf__text(reader, node);
+
+    if (domain.at != NULL && !declared_domain_is_fit(domain))
+        CONF_FAULT(reader, node, "`%.*s` is no place that a page could reach; write it with its scheme and without a path, as "
+                   "'https://api.example.com' or 'wss://*.example.com:8443'", SPAN_ARG(domain));
+    return domain;
+}
+
+/* A list may be empty: then nothing is left. */
+static size_t read_allowed(struct conf_reader *reader, const struct yaml_node *map, const char *key,
+                           struct span (*one)(struct conf_reader *, const struct yaml_node *), const struct span **texts)
+{
+    const struct yaml_node *list = yaml_member(map, key);
+
+    if (list != NULL && list->type == YAML_LIST && list->count == 0)
+        return 0;
+    return conf__texts(reader, map, key, MAX_LIST, one, texts);
+}
+
+static void read_apps(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *node = yaml_member(map, "apps");
+    struct declared_apps *apps = &route->apps;
+
+    if (node == NULL || !conf__map(reader, node, conf__apps, "`apps`"))
+        return;
+    apps->is_on = true;
+    apps->domain_count = read_allowed(reader, node, "domains", read_domain, &apps->domains);
+    apps->permission_count = read_allowed(reader, node, "permissions", conf__text, &apps->permissions);
+}
+
 static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
 {
     const struct yaml_node *map = yaml_member(route, "audit");
@@ -320,9 +353,9 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
-                                         "underscore_headers", "reply_headers", "query", "params", "methods", "unwrap", "meta",
-                                         "tool_names", "definitions", "forwarded", "deceptive", "lenient", "audit", "pass",
-                                         "step_up"};
+                                         "underscore_headers", "reply_headers", "query", "params", "methods", "unwrap", "apps",
+                                         "meta", "tool_names", "definitions", "forwarded", "deceptive", "lenient", "audit",
+                                         "pass", "step_up"};
 
     route->server_count = conf__texts(reader, map, "servers", JOIN_SERVERS_MAX, conf__text, &route->servers);
     route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("join"),
@@ -411,6 +444,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);
     read_methods(reader, map, route);
     read_unwraps(reader, map, route);
+    read_apps(reader, map, route);
     read_lenient(reader, map, route);
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a route says of its server's messages that no specification says: where a method of an extension has its URI, and where
- * a tool that calls tools has the call that it is to make.
+/* What a route says of its server's messages that no specification says: where a method of an extension has its URI, where a
+ * tool that calls tools has the call that it is to make, and what its pages may reach.
  *
  * Threads: read on main; what was read is constant.
  * Owns: nothing; all lies in the reader's arena.
@@ -107,9 +107,29 @@ bool declared_lists_any(const struct declared_unwraps *unwraps);
 /* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content,
  * which is JSON. Takes: unwrap: whose result it is; NULL: nobody knows (a resumed stream, or a task, whose `result` it may be),
  * so that what has the form of some tool's list is filtered, and the rest is left; result: a tree over `document`.
- * Returns: CODE_INVALID: nobody knows what its tool lists, since a text is no JSON, or has no such list; CODE_NOMEM. */
+ * Returns: CODE_INVALID: nobody knows what its tool lists, since a text is no JSON, or has no such list, or one of over 4,096;
+ * CODE_NOMEM. */
 enum code declared_list_filter(const struct declared_unwraps *unwraps, const struct declared_unwrap *unwrap,
                                struct span document, const struct json_node *result, declared_keep_fn keep, void *context,
                                struct arena *arena, struct json_edits *edits) MUST_USE;
+
+/* ---- pages that a server brings ---- */
+
+/* `apps` of a route. */
+struct declared_apps {
+    bool is_on;               /* false: pages may have all that the server says */
+    const struct span *domains; /* with a scheme; `*.` may stand before the host's name */
+    size_t domain_count;
+    const struct span *permissions;
+    size_t permission_count;
+};
+
+/* Whether it is such a domain. */
+bool declared_domain_is_fit(struct span text);
+
+/* Marks in `edits` what the route does not allow, wherever `_meta` stands in a result: domains and permissions of `ui`, and
+ * what in its `csp` is not known. Takes: result: a tree over `document`. */
+enum code declared_apps_cut(const struct declared_apps *apps, struct span document, const struct json_node *result,
+                            struct json_edits *edits) MUST_USE;
 
 #endif

@@ -2,6 +2,8 @@
 /* What a search for tools may show: the tools that stand in its answer, one by one. */
 #include "declared/declared_priv.h"
 
+#define ELEMENTS_MAX 4096 /* as many tools as a list may have */
+
 struct filtering {
     const struct declared_unwraps *unwraps;
     const struct declared_unwrap *unwrap; /* NULL: nobody knows whose answer it is */
@@ -34,7 +36,7 @@ static enum code filter_list(const struct filtering *filtering, const struct dec
                              const struct declared_list *list, struct span document, const struct json_node *elements,
                              struct json_edits *edits)
 {
-    enum code code = CODE_OK;
+    enum code code = elements->count <= ELEMENTS_MAX ? CODE_OK : CODE_INVALID;
 
     for (const struct json_node *one = elements->child; one != NULL && code == CODE_OK; one = one->next) {
         size_t begin = (size_t)(one->raw.at - document.at);

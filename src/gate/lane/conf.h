@@ -126,6 +126,7 @@ struct proxy_route {
     size_t param_count;
     struct mcp_methods methods;     /* `methods`: what messages of extensions are about */
     struct declared_unwraps unwraps; /* `unwrap`: tools that call tools */
+    struct declared_apps apps;      /* `apps`: what pages of its server may reach and use */
     enum mcp_meta meta;
     bool query_pass;
     bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */

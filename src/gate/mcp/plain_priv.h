@@ -13,8 +13,8 @@
 
 /* Of struct dialect: no revisions, and what means nothing without JSON-RPC. */
 extern const char *const mcp__plain_revisions[];
-#define MCP__PLAIN_FOREIGN "revisions", "transports", "query", "params", "methods", "unwrap", "meta", "denials", "lenient", \
-    "refusals", "unlisted"
+#define MCP__PLAIN_FOREIGN "revisions", "transports", "query", "params", "methods", "unwrap", "apps", "meta", "denials", \
+    "lenient", "refusals", "unlisted"
 
 /* Where an answer tells of tools, and what else it must be. */
 struct mcp__plain {

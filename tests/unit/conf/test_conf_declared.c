@@ -125,9 +125,36 @@ static void reads_unwraps(void **state) /* 15.4 */
     refuses(", transports: [streamable, http+sse], unwrap: [{tool: c, name: $.a}]", "over http+sse");
 }
 
+static void reads_apps(void **state) /* 15.6 */
+{
+    const struct declared_apps *apps;
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load(", apps: {domains: ['https://*.a.example', 'wss://b:1'], permissions: []}", &conf, &faults));
+    apps = &conf->proxy->routes[0].apps;
+    assert_true(apps->is_on && apps->domain_count == 2 && apps->permission_count == 0 && span_is(apps->domains[1], "wss://b:1"));
+    conf_free(&conf);
+    assert_ok(load("", &conf, &faults));
+    assert_false(conf->proxy->routes[0].apps.is_on);
+    conf_free(&conf);
+    refuses(", apps: {domains: [a.example]}", "is no place");
+    refuses(", apps: {domains: ['https://a.example/']}", "is no place");
+    refuses(", apps: {domains: ['https://a.example/x']}", "is no place");
+    refuses(", apps: {domains: ['https://*']}", "is no place");
+    refuses(", apps: {domains: ['https://a.*.example']}", "is no place");
+    refuses(", apps: {domains: ['https://a:x']}", "is no place");
+    refuses(", apps: {domains: ['data:']}", "is no place");
+    refuses(", apps: {domains: 'https://a.example'}", "list");
+    refuses(", apps: {domain: ['https://a.example']}", "domain");
+    refuses(", apps: [1]", "apps");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others), cmocka_unit_test(reads_unwraps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others), cmocka_unit_test(reads_unwraps),
+                                       cmocka_unit_test(reads_apps)};
 
     return cmocka_run_group_tests(tests, begin, end);
 }
