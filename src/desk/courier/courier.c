@@ -250,12 +250,14 @@ static void note_figures(struct courier *courier)
 static void prove(struct courier *courier)
 {
     struct why why = {""};
+    enum code code;
 
     if (courier->pg == NULL)
         return;
-    if (evidence_turn(courier->evidence, courier->pg, clock_monotonic_us(), courier->state.shipped_seq, &why) != CODE_OK &&
-        strcmp(why.text, courier->evidence_fault.text) != 0)
+    code = evidence_turn(courier->evidence, courier->pg, clock_monotonic_us(), courier->state.shipped_seq, &why);
+    if (code != CODE_OK && strcmp(why.text, courier->evidence_fault.text) != 0)
         log_warn("fleet", "%s", why.text);
+    courier_note_refused(courier, code, &why);
     courier->evidence_fault = why;
     if (pg_is_lost(courier->pg))
         lose(courier, &why);

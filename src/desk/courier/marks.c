@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define MOST 256 /* of a turn */
 
@@ -56,18 +57,35 @@ static bool is_same(struct span one, struct span other)
     return note_read(one, &a) == CODE_OK && note_read(other, &b) == CODE_OK && span_equals(a.text, b.text);
 }
 
-/* What the centre has last must be one of ours. */
+/* Whether this node itself has signed it: nobody else tells that there are two of it. */
+static bool is_own(const struct marks *marks, struct span text, int64_t size)
+{
+    struct note_key key;
+    struct note note;
+
+    memcpy(key.name, marks->name, sizeof key.name);
+    return sign_key_public(marks->key, key.public) == CODE_OK && note_read(text, &note) == CODE_OK &&
+           note.size == (uint64_t)size && note_verify(&note, &key) == NOTE_SIGNED;
+}
+
+/* What the centre has last must be one of ours. One that this node has signed and does not have is a second record of it; any
+ * other somebody has put there, and the node goes on. */
 static enum code find_place(struct marks *marks, struct pg *pg, struct why *why)
 {
     struct pg_rows *rows = NULL;
+    bool is_other = false;
     enum code code = pg_ask(pg, "SELECT size, note FROM callgate.checkpoint_last()", NULL, 0, &rows, why);
     struct up_mark ours = {.size = 0};
 
     if (code == CODE_OK && pg_rows_count(rows) == 1) {
         marks->last = pg_rows_int(rows, 0, 0);
         code = up_trail_mark(&marks->trail, marks->last, marks->last, &ours, why);
-        marks->is_forked = code == CODE_NOT_FOUND || (code == CODE_OK && !is_same(ours.note, pg_rows_bytes(rows, 0, 1)));
+        is_other = code == CODE_NOT_FOUND || (code == CODE_OK && !is_same(ours.note, pg_rows_bytes(rows, 0, 1)));
+        marks->is_forked = is_other && is_own(marks, pg_rows_bytes(rows, 0, 1), marks->last);
         up_mark_free(&ours);
+        if (is_other && !marks->is_forked)
+            code = why_set(why, CODE_DENIED, "the centre has a checkpoint over %lld rows in this node's name that it has not "
+                           "signed: somebody put it there; take it away, no checkpoint goes up before", (long long)marks->last);
     } else if (code == CODE_OK) {
         marks->last = -1;
         marks->is_forked = false;

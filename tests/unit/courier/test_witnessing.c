@@ -293,7 +293,35 @@ static void test_rights(void **state)
     assert_int_equal(pg_ask(owner, "DELETE FROM callgate.cosignature", NULL, 0, NULL, &why), CODE_DENIED);
 }
 
-/* A trail that was set back: the centre has a checkpoint that this node did not make. */
+/* Puts a checkpoint over a million rows more than the last one, signed by that key; NULL: by nobody else than the last. */
+static void put_later(const struct sign_key *key)
+{
+    struct pg_rows *rows = NULL;
+    struct why why = {""};
+    struct buf text, made;
+    struct note last;
+    const char *size, *rest;
+
+    assert_int_equal(pg_ask(owner, "SELECT size, note FROM callgate.checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, &rows, &why), CODE_OK);
+    buf_init(&text, NOTE_BYTES);
+    buf_init(&made, NOTE_BYTES);
+    assert_int_equal(note_read(pg_rows_bytes(rows, 0, 1), &last), CODE_OK);
+    size = memchr(last.text.at, '\n', last.text.len);
+    rest = memchr(size + 1, '\n', last.text.len);
+    buf_addf(&text, "%.*s\n%lld%.*s", (int)(size - last.text.at), last.text.at, (long long)last.size + 1000000,
+             (int)(last.text.at + last.text.len - rest), rest);
+    if (key != NULL)
+        assert_int_equal(note_sign(buf_peek(&text), span_text(fleet.marks.name), key, &made), CODE_OK);
+    assert_int_equal(pg_ask(owner, "INSERT INTO callgate.checkpoint (node, size, time_us, peaks, note) SELECT node, size + 1000000, "
+                            "time_us, peaks, coalesce($1, note) FROM callgate.checkpoint ORDER BY size DESC LIMIT 1",
+                            PG_VALUES(pg_of_bytes(key != NULL ? buf_peek(&made) : SPAN_NONE)), NULL, &why), CODE_OK);
+    buf_fini(&made);
+    buf_fini(&text);
+    pg_rows_free(&rows);
+}
+
+/* The centre has a checkpoint that this node did not make: of a trail that was set back, which it has signed itself; or of
+ * somebody else's making, which makes no fork of it. */
 static void test_set_back(void **state)
 {
     struct why why = {""};
@@ -302,8 +330,17 @@ static void test_set_back(void **state)
     (void)state;
     make_rows(5);
     ship_marks();
-    run(owner, "BEGIN; SET LOCAL session_replication_role = replica; UPDATE callgate.checkpoint SET size = size + 1000000 WHERE size = "
-               "(SELECT max(size) FROM callgate.checkpoint); COMMIT");
+    for (int i = 0; i < 2; i++) {
+        put_later(i == 0 ? NULL : fleet.keys[1]);
+        marks_anew(&fleet.marks);
+        assert_int_equal(marks_turn(&fleet.marks, node.pg, up_figures(node.up)->shipped_seq, &more, &why), CODE_DENIED);
+        assert_false(fleet.marks.is_forked);
+        assert_non_null(strstr(why.text, "somebody put it there"));
+        run(owner, "BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM callgate.checkpoint WHERE size > 1000000; COMMIT");
+    }
+    make_rows(2);
+    ship_marks();
+    put_later(fleet.keys[0]);
     marks_anew(&fleet.marks);
     assert_int_equal(marks_turn(&fleet.marks, node.pg, up_figures(node.up)->shipped_seq, &more, &why), CODE_OK);
     assert_true(fleet.marks.is_forked);
