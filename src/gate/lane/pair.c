@@ -59,9 +59,9 @@ static void check_invariants(const struct pair *pair)
            (exchange->progress != CALL_DURABLE || !call->is_permitted || exchange->route == NULL));
     BUG_ON(pair->step == STEP_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
     BUG_ON(pair->step == STEP_READ_HEAD && (call != NULL || exchange->slot_taken));
-    BUG_ON(pair->step != STEP_AWAIT && pair->step != STEP_JUDGE && pair->step != STEP_USE && pair->step != STEP_RECORD &&
-           pair->step != STEP_IDENTIFY && pair->step != STEP_CONNECT && !(pair->step == STEP_READ_HEAD && pair->is_pipe) &&
-           exchange->incoming == NULL && list_is_linked(&pair->waits));
+    BUG_ON(list_is_linked(&pair->waits) && pair->step != STEP_AWAIT && pair->step != STEP_JUDGE && pair->step != STEP_USE &&
+           pair->step != STEP_RECORD && pair->step != STEP_IDENTIFY && pair->step != STEP_CONNECT &&
+           !(pair->step == STEP_READ_HEAD && pair->is_pipe) && exchange->incoming == NULL);
     BUG_ON(pair->step != STEP_READ_HEAD && pair->step != STEP_CLOSING && exchange->progress == CALL_NONE);
 }
 

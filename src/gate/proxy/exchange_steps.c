@@ -441,7 +441,8 @@ void exchange__finish(struct pair *pair)
         batch_fini(exchange);
     pair_stop_waiting(pair);
     judge_leave(pair);
-    wishes_drop(gate_wishes(pair->lane->gate), &exchange->wish);
+    if (exchange->wish != NULL)
+        wishes_drop(gate_wishes(pair->lane->gate), &exchange->wish);
     exchange->wish_rounds = 0;
     incoming_forget(pair);
     mailbox_close(pair, NULL);
