@@ -94,6 +94,7 @@ CREATE TABLE decision (
     actors               TEXT,    -- JSON: who acts for whom, as a token has it (`act` of RFC 8693)
     client_says          TEXT,    -- JSON: what the client says of itself, which nobody has verified
     via                  TEXT,    -- the tool in whose call this one stood, and which the server was asked for; NULL: it stood in none
+    agent_rule           TEXT,    -- where the call needs the agent's half: the rule that gives it; empty: none; NULL: it does not need it
     hash                 BLOB NOT NULL,
     -- Outside the chain, so that they can be erased; the digests above vouch for them. They are columns and not a table
     -- of their own because a second insert costs the writer 15 % and each call 41 bytes.
@@ -186,8 +187,8 @@ CREATE TRIGGER decision_update BEFORE UPDATE OF
     arguments_digest, arguments_cut, arguments_redacted, begin_digest, body_bytes, body_digest, query_bytes, query_digest,
     verdict, reason, rule, rule_reason, rules, undecided, monitor, policy_version, policy_hash, judge_us, status,
     latency_us, expects_outcome, hash, target, params_bytes, params_digest, groups, scopes, issuer, token_key, claims_bytes,
-    claims_digest, plan, plan_step, definition, api_key, agent, agent_from, actors, client_says, via
-    ON decision
+    claims_digest, plan, plan_step, definition, api_key, agent, agent_from, actors, client_says, via,
+    agent_rule ON decision
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 CREATE TRIGGER outcome_update BEFORE UPDATE OF
@@ -282,7 +283,7 @@ CREATE VIEW call AS
            d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
            d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
            d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
-           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says, d.via,
+           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says, d.via, d.agent_rule,
            o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 

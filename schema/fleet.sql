@@ -205,6 +205,7 @@ CREATE TABLE callgate.decision (
     actors               bytea,
     client_says          bytea,
     via                  bytea,
+    agent_rule           bytea,
     hash                 bytea,
     salt                 bytea,
     arguments            bytea,
@@ -1450,6 +1451,7 @@ CREATE VIEW callgate_audit.decision AS
            callgate.text_of(definition) COLLATE "C" AS definition, api_key, callgate.text_of(agent) COLLATE "C" AS agent,
            callgate.text_of(agent_from) COLLATE "C" AS agent_from, callgate.text_of(actors) COLLATE "C" AS actors,
            callgate.text_of(client_says) COLLATE "C" AS client_says, callgate.text_of(via) COLLATE "C" AS via,
+           callgate.text_of(agent_rule) COLLATE "C" AS agent_rule,
            hash, salt,
            callgate.text_of(arguments) COLLATE "C" AS arguments,
            callgate.text_of(arguments_begin) COLLATE "C" AS arguments_begin, callgate.text_of(params) COLLATE "C" AS params,
@@ -1497,7 +1499,7 @@ CREATE VIEW callgate_audit.call AS
            d.arguments_begin, d.body_bytes, d.query_bytes, encode(d.policy_hash, 'hex') AS policy_hash,
            d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
            d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
-           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says, d.via,
+           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says, d.via, d.agent_rule,
            o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld, d.day
     FROM callgate_audit.decision AS d
          LEFT JOIN callgate_audit.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day;

@@ -163,7 +163,9 @@ static void check_same(const struct verdict *a, const struct verdict *b)
     BUG_ON(a->rule_count != b->rule_count || a->redact_count != b->redact_count || a->redact_all != b->redact_all);
     BUG_ON(!span_equals(a->undecided, b->undecided) || a->has_monitor != b->has_monitor || a->monitor_kind != b->monitor_kind);
     BUG_ON(!span_equals(a->monitor_rule, b->monitor_rule));
-    BUG_ON(a->spent.limit != b->spent.limit || a->spent.beyond != b->spent.beyond);
+    BUG_ON(!span_equals(a->agent_rule, b->agent_rule));
+    for (unsigned i = 0; i < HALF_COUNT; i++)
+        BUG_ON(a->spent[i].limit != b->spent[i].limit || a->spent[i].beyond != b->spent[i].beyond);
     BUG_ON(a->wait_us != b->wait_us || a->approval_count != b->approval_count);
     for (uint32_t i = 0; i < a->rule_count && i < VERDICT_RULES_MAX; i++)
         BUG_ON(!span_equals(a->rules[i].id, b->rules[i].id) || a->rules[i].effect != b->rules[i].effect);
@@ -182,8 +184,10 @@ static void check_reason(const struct verdict *verdict)
     BUG_ON(by_rule != has_rule);
     BUG_ON(verdict->undecided.len > 0 && !has_rule);
     BUG_ON(verdict->reason == REASON_RATE_LIMITED && verdict->wait_us <= 0);
-    BUG_ON(verdict->spent.limit != NULL && verdict->kind != VERDICT_PERMIT);
-    BUG_ON(verdict->spent.beyond && verdict->approval_count != 1);
+    for (unsigned i = 0; i < HALF_COUNT; i++) {
+        BUG_ON(verdict->spent[i].limit != NULL && verdict->kind != VERDICT_PERMIT);
+        BUG_ON(verdict->spent[i].beyond && verdict->approval_count == 0);
+    }
 }
 
 static enum effect effect_of(enum reason reason, enum effect named)

@@ -177,6 +177,7 @@ class Generator:
         self.summed = False     # some limit is a sum, or of different values
         self.drills = True
         self.past = False       # whether calls leave something behind for later ones
+        self.judged = self.maybe(0.3)  # whether calls come at a route that judges the agent
         self.focused = random.random() < 0.4  # on few paths and flat arguments, so that operators see many values
 
     def maybe(self, share):
@@ -619,7 +620,7 @@ class Generator:
     def rule(self, number):
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
-        for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("agents", AGENTS[1:], 0.1), ("upstreams", ["shop", "test"], 0.2),
+        for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("agents", AGENTS[1:], 0.4 if self.judged else 0.1), ("upstreams", ["shop", "test"], 0.2),
                                   ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5), ("paths", PATHS, 0.1),
                                   ("queries", QUERIES, 0.1), ("groups", GROUPS[:-1], 0.12), ("scopes", SCOPES, 0.08)):
             if word in ("groups", "scopes") and "who" in self.without:
@@ -667,12 +668,31 @@ class Generator:
             rule.entry = (form, upstream, who, tools)
         return rules
 
+    def halves(self):
+        """Rules that give a half of most calls, or both."""
+        made = []
+        for number in range(20, self.random.randrange(22, 25)):
+            rule = {"id": f"{self.random.choice('ab')}{number}", "effect": self.random.choice(["permit"] * 4 + ["require_approval"]), "match": {"tools": ["*"]}}
+            if self.maybe(0.6):
+                rule["match"]["agents"] = self.random.choice([["*"], ["bot", "shopbot"], ["bot"]])
+            if self.maybe(0.25):
+                word, pool = self.random.choice([("principals", ["*"]), ("principals", ["bot"])] + [("groups", GROUPS[:1])] * ("who" not in self.without))
+                rule["match"][word] = pool
+            if rule["effect"] == "permit" and "limit" not in self.without and self.maybe(0.4):
+                rule["limit"] = self.limits(True)
+            if self.maybe(0.15):
+                rule["mode"] = "monitor"
+            made.append(rule)
+        return made
+
     def call(self, rules):
         method = "tools/call" if self.maybe(0.8) else self.random.choice(METHODS)
         call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(PEOPLE if "said" in self.wanted else PEOPLE[:2]),
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
         if self.maybe(0.6):
             call["agent"] = self.random.choice(AGENTS)
+        if self.judged and self.maybe(0.8):
+            call.update(agent_judged=True, agent=self.random.choice(AGENTS[1:3] * 4 + AGENTS))
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)
             if not self.past and "schema" not in self.without and self.maybe(0.9):
@@ -820,7 +840,7 @@ class Generator:
             return self.spending(calls)
         if self.drills and "resources" not in self.without and self.maybe(0.15):
             return self.targets(calls)
-        rules = [self.rule(number) for number in range(self.random.randrange(1, 7))]
+        rules = [self.rule(number) for number in range(self.random.randrange(1, 7))] + (self.halves() if self.judged else [])
         if self.maybe(0.2):
             rules += self.in_short()
         if self.met and not meetable(rules):

@@ -141,6 +141,8 @@ static void write_answer(const struct verdict *verdict, struct answer *answer)
     at = add(answer->text, at, verdict->has_monitor ? span_text(verdict_text(verdict->monitor_kind)) : SPAN_NONE);
     at = add(answer->text, at, verdict->has_monitor ? verdict->monitor_rule : SPAN_NONE);
     at = add_wait(answer->text, at, verdict);
+    at = add(answer->text, at, verdict->agent_rule.at != NULL && verdict->agent_rule.len == 0 ? SPAN_LIT("none")
+                                                                                             : verdict->agent_rule);
     at = add_redacted(answer->text, at, verdict);
     for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
         const struct verdict_rule *rule = &verdict->rules[i];

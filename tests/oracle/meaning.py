@@ -1120,10 +1120,75 @@ def named(rule, more=""):
     return f"{rule['id']},{rule['effect']},{rule.get('mode', 'enforce')}{more}"
 
 
+def names_claim(asked):
+    """Whether a condition is about a claim, or compares with one."""
+    if isinstance(asked, dict):
+        return asked.get("on") == "claim" or any(names_claim(one) for one in asked.values())
+    if isinstance(asked, (list, tuple)):
+        return any(names_claim(one) for one in asked)
+    return isinstance(asked, Other) and asked.on == "claim"
+
+
+def halves_of(rule):
+    """15.1: a rule that names agents decides the agent's half, and the person's where it says who that is, too; any other the person's.
+    A forbid decides both."""
+    match = rule.get("match", {})
+    if rule["effect"] == "forbid":
+        return {"person", "agent"}
+    if "agents" not in match:
+        return {"person"}
+    return {"agent"} | ({"person"} if {"principals", "groups", "scopes"} & set(match) or names_claim(rule.get("when", [])) else set())
+
+
+def needs_agent(call):
+    return call.get("agent_judged", False) and call["method"] not in PROTOCOL and not call["method"].startswith("notifications/")
+
+
+class Half:
+    """What the rules of a half say. `first`: the applying one that decides, `would`: were monitored rules active; or None."""
+
+    def __init__(self, half, rules, applying, waits, call):
+        def mine(rule):
+            return half is None or half in halves_of(rule)
+        applying = [one for one in applying if mine(one[3])]
+        self.first = next((one for one in applying if one[3].get("mode") != "monitor"), None)
+        self.would = applying[0] if applying else None
+        self.wait = min((wait for rule, wait in waits if mine(rule)), default=0)
+        if self.first:
+            self.kind, self.reason = kind_of(self.first[0], self.first[3], call)
+        else:
+            self.kind, self.reason = "deny", self.default([rule for rule in rules if mine(rule)], rules, half == "agent", call)
+
+    def default(self, mine, rules, is_agents, call):
+        planned = {**call, "plan": 1}  # 8.7: a permit that lacks nothing else says so
+        if is_agents and call.get("agent", "") == "":
+            return "agent_unknown"
+        if self.wait:
+            return "rate_limited"
+        if any(rule["effect"] == "permit" and rule.get("mode") != "monitor" and rule_truth(rule, call)[0] != TRUE and rule_truth(rule, planned)[0] == TRUE
+               for rule in mine):
+            return "plan_required"
+        if is_agents:
+            return "no_agent_rule"
+        return "method_unknown" if call["method"] != "tools/call" and not names_method(rules, call) else "no_rule"
+
+    def distance(self):
+        """How far it is from a permit."""
+        order = ["permitted", "approval_required", "rate_limited", "plan_required", ["no_rule", "method_unknown", "no_agent_rule"], "agent_unknown", "forbidden"]
+        return next(at for at, reason in enumerate(order) if self.reason in listed(reason))
+
+    def would_be(self, call):
+        return kind_of(self.would[0], self.would[3], call)[0] if self.would else "deny"
+
+
+RANKS = ["deny", "hold", "permit"]
+
+
 def judge(rules, call, past=None):
-    """1, 2, 3, 11, 12 and 13. Returns: verdict, reason, deciding rule or "-", its first undecided condition or "-", the
-    verdict were monitored rules active or "-", its rule or "-", the wait in microseconds or "-", what the audit leaves out,
-    and each applying rule."""
+    """1, 2, 3, 11, 12 and 13; 15.1: where the route judges the agent there are two halves, and the call gets the lower verdict. Returns:
+    verdict, reason, deciding rule or "-", its first undecided condition or "-", the verdict were monitored rules active or "-", its rule
+    or "-", the wait in microseconds or "-", the rule that gives the agent's half, "none", or "-" where it is not needed, what the audit
+    leaves out, and each applying rule."""
     applying, found, waits = [], [], []
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     past = past or Told(call)
@@ -1141,29 +1206,25 @@ def judge(rules, call, past=None):
         asks = bool(over) and all(limits_of(rule)[at].get("over") == "require_approval" for at in over)
         found.append((order, named(rule, ",limited" if over else ""), rule["id"] if not over else None))
         if over and not asks and rule.get("mode") != "monitor":
-            waits.append(max(over.values()))
+            waits.append((rule, max(over.values())))
         if not over or asks:
             applying.append((weight(rule, call, asks), order, place, rule, amounts))
     applying.sort(key=lambda one: one[:2])
-    enforced = [one for one in applying if one[3].get("mode") != "monitor"]
-    would = applying[0] if len(enforced) != len(applying) else None
-    if would and would[3].get("mode") == "monitor" and would[0] != OVER:
-        past.take(would[3], would[4], call)
-    rest = (kind_of(would[0], would[3], call)[0], would[3]["id"]) if would else ("-", "-")
-    names = (redacted(redactions, call, roots_of(call)), *(name for _, name, _ in sorted(found)), redacted(redactions, call, {"answer": "root"}))
-    if enforced:
-        heaviest, _, place, rule, amounts = enforced[0]
-        kind = kind_of(heaviest, rule, call)
-        if kind[0] == "permit":
-            past.take(rule, amounts, call)
-        asking = [rule] if heaviest == OVER else [one[3] for one in enforced if one[3]["effect"] == "require_approval"]
-        past.settle(kind[0], asking, [rule["id"]] + [met for _, _, met in found if met], call)
-        return (*kind, rule["id"], place, *rest, "-", *names)
-    if waits:
-        return ("deny", "rate_limited", "-", "-", *rest, str(min(waits)), *names)
-    planned = {**call, "plan": 1}  # 8.7: a permit that lacks nothing else says so
-    if any(rule["effect"] == "permit" and rule.get("mode") != "monitor" and rule_truth(rule, call)[0] != TRUE and rule_truth(rule, planned)[0] == TRUE
-           for rule in rules):
-        return ("deny", "plan_required", "-", "-", *rest, "-", *names)
-    unknown = call["method"] != "tools/call" and not names_method(rules, call)
-    return ("deny", "method_unknown" if unknown else "no_rule", "-", "-", *rest, "-", *names)
+    halves = [Half(half, rules, applying, waits, call) for half in (["person", "agent"] if needs_agent(call) else [None])]
+    by = max(halves, key=Half.distance)  # of the same, the first
+    for one in {half.would[1]: half.would for half in halves if half.would}.values():
+        if one[3].get("mode") == "monitor" and one[0] != OVER:
+            past.take(one[3], one[4], call)
+    would = min(halves, key=lambda half: RANKS.index(half.would_be(call)))
+    is_monitored = any(one[3].get("mode") == "monitor" for one in applying)
+    rest = (would.would_be(call), would.would[3]["id"] if would.would else "-") if is_monitored else ("-", "-")
+    agents = "-" if len(halves) == 1 else "none" if halves[1].kind == "deny" else halves[1].first[3]["id"]
+    names = (agents, redacted(redactions, call, roots_of(call)), *(name for _, name, _ in sorted(found)), redacted(redactions, call, {"answer": "root"}))
+    asking = [one[3] for one in applying if one[3].get("mode") != "monitor" and one[3]["effect"] == "require_approval"]
+    asking += [half.first[3] for half in halves if half.first and half.first[0] == OVER]
+    if by.kind == "permit":
+        for one in {half.first[1]: half.first for half in halves}.values():
+            past.take(one[3], one[4], call)
+    past.settle(by.kind, asking, [half.first[3]["id"] for half in halves if half.first] + [met for _, _, met in found if met], call)
+    wait = str(max(half.wait for half in halves if half.reason == "rate_limited")) if by.reason == "rate_limited" else "-"
+    return (by.kind, by.reason, by.first[3]["id"] if by.first else "-", by.first[2] if by.first else "-", *rest, wait, *names)

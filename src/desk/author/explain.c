@@ -147,6 +147,17 @@ static void tell_hidden(struct trace *heard)
         "\nno rule permits a call of this tool here, so that no list shows it, and its description is denied, too\n");
 }
 
+static void tell_half(struct trace *heard, enum call_half half, enum verdict_kind kind, enum reason reason, struct span rule)
+{
+    struct telling *telling = telling_of(heard);
+
+    SAY(telling, "\nthe %s's half: %s", half == HALF_PERSON ? "person" : "agent", verdict_text(kind));
+    if (rule.at != NULL)
+        SAY(telling, " by %.*s", SPAN_ARG(rule));
+    else
+        SAY(telling, " (%s)", reason_name(reason));
+}
+
 /* ---- conditions ---- */
 
 /* The label without the rule's id, which stands above. */
@@ -522,7 +533,8 @@ struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer
     struct telling telling = {
         .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .found = telling__found,
                   .granted = tell_granted,
-                  .hidden = tell_hidden, .enter = tell_enter, .leave = tell_leave, .fact = tell_fact, .op = tell_op,
+                  .hidden = tell_hidden, .half = tell_half,
+                  .enter = tell_enter, .leave = tell_leave, .fact = tell_fact, .op = tell_op,
                   .reading = tell_reading, .too_many = tell_too_many, .value = tell_value, .absent = tell_absent},
         .out = out, .rules = rules, .answer = answer, .coverage = coverage};
 

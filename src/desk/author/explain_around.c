@@ -16,6 +16,8 @@ void telling__question(struct telling *telling, const struct question *q)
     say_name(telling, "", q->principal);
     say_name(telling, " of tenant ", q->tenant);
     say_name(telling, " by the agent ", q->agent);
+    if (question_needs_agent(q))
+        SAY(telling, q->agent.len > 0 ? ", which is judged," : " by an unknown agent, which is judged,");
     words_held(&telling->text, " in the groups ", q, DIM_GROUP);
     words_held(&telling->text, " with the scopes ", q, DIM_SCOPE);
     telling__text(telling, "", NULL, NULL);

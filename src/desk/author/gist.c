@@ -230,11 +230,13 @@ static const struct gist_rule *named(const struct gist *gist, struct span id)
     return NULL;
 }
 
-/* The one that an author would look at who wonders why nothing permits the call. Takes: is_used_up: by its limits. */
-static const struct gist_rule *nearest(const struct gist *gist, bool is_used_up)
+/* The one that an author would look at who wonders why nothing permits the call. Takes: is_used_up: by its limits; halves: it
+ * gives one of these. */
+static const struct gist_rule *nearest(const struct gist *gist, bool is_used_up, unsigned halves)
 {
     for (size_t i = 0; i < gist->count; i++)
-        if (gist->of[i].is_used_up == is_used_up && gist->of[i].rule->effect == EFFECT_PERMIT)
+        if (gist->of[i].is_used_up == is_used_up && gist->of[i].rule->effect == EFFECT_PERMIT &&
+            (gist->of[i].rule->halves & halves))
             return &gist->of[i];
     return NULL;
 }
@@ -250,7 +252,9 @@ static void say_why(struct buf *out, const struct gist *gist, const struct gist_
 void gist__say(const struct gist *gist, const struct verdict *verdict, struct span about, struct buf *out)
 {
     const bool is_used_up = about.at == NULL && verdict->reason == REASON_RATE_LIMITED;
-    const struct gist_rule *rule = about.at != NULL ? named(gist, about) : nearest(gist, is_used_up);
+    const bool is_agents = verdict->reason == REASON_NO_AGENT_RULE;
+    const struct gist_rule *rule =
+        about.at != NULL ? named(gist, about) : nearest(gist, is_used_up, is_agents ? 1U << HALF_AGENT : HALVES_BOTH);
 
     if (about.at == NULL || rule == NULL || span_equals(about, verdict->rule))
         buf_addf(out, "%s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
@@ -267,8 +271,12 @@ void gist__say(const struct gist *gist, const struct verdict *verdict, struct sp
             buf_add_text(out, "; to be decided by ");
             approvers_text(rule->rule->people.approvers, out);
         }
+    } else if (verdict->reason == REASON_AGENT_UNKNOWN) {
+        buf_add_text(out, ": the route judges which agent acts, and nothing says which");
+    } else if (is_agents && rule == NULL) {
+        buf_add_text(out, ": no rule permits it to this agent");
     } else if (rule != NULL) {
-        buf_add_text(out, ": no rule permits it; nearest is ");
+        buf_addf(out, ": no rule permits it%s; nearest is ", is_agents ? " to this agent" : "");
         say_rule(out, rule->rule);
         say_why(out, gist, rule, ", but ");
     } else if (gist->missed != NULL) {

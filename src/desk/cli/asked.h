@@ -51,7 +51,7 @@ struct asked {
     uint64_t checkpoint, unsigned_ms;
     /* routes, servers and logins */
     const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *address;
-    bool insecure, who, managed;
+    bool insecure, who, managed, agent_judged;
     /* many gates */
     const char *admin, *password_file, *database;
     bool reader, lost_roster;

@@ -154,7 +154,7 @@ const struct command commands[] = {
              LIST("group", groups, "NAME", "a group of who asks; may be repeated"),
              LIST("scope", scopes, "NAME", "a scope of the token; may be repeated"),
              LIST("claim", claims, "KEY=VALUE", "a claim of the token; may be repeated"),
-             TEXT("upstream", upstream, "NAME", "the route; test by default"),
+             TEXT("upstream", upstream, "NAME", "the route, or test"), FLAG("agent-judged", agent_judged, "it judges agents"),
              TEXT("method", method, "NAME", "tools/call by default; --arg then gives its params"),
              TEXT("answers", answers, "NAME", "with --method response: what it answers"),
              TEXT("prompt", prompt, "NAME", "with --method prompts/get"),

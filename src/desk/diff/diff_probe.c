@@ -74,6 +74,8 @@ static enum code write_call(struct buf *out, const struct question *q)
     add_text(out, "tenant", q->tenant, "test");
     add_text(out, "principal", q->principal, "test");
     add_text(out, "agent", q->agent, "");
+    if (q->is_agent_judged)
+        buf_addf(out, "%s\"agent_judged\":true", buf_len(out) > 1 ? "," : "");
     add_text(out, "upstream", q->upstream, "test");
     add_text(out, "method", q->method, "tools/call");
     add_text(out, "answers", q->answers, "");
@@ -235,7 +237,7 @@ static uint64_t hash_call(const struct question *q)
                                  q->path, q->query, q->resource, q->shown, q->session, q->correlation, q->agent,
                                  q->root ? q->root->raw : SPAN_NONE, q->meta ? q->meta->raw : SPAN_NONE,
                                  q->params ? q->params->raw : SPAN_NONE, q->claims ? q->claims->raw : SPAN_NONE};
-    uint64_t hash = hash_mix(1 + q->plan.step, (uint64_t)q->time_us);
+    uint64_t hash = hash_mix(1 + q->plan.step + 512 * q->is_agent_judged, (uint64_t)q->time_us);
 
     for (enum dimension d = DIM_HELD; d < DIM_COUNT; d++) {
         struct held held = question_held(q, d);
@@ -306,15 +308,29 @@ static enum code compare(struct probing *p, const struct question *question)
     return p->before->kind == p->after->kind ? CODE_OK : note_flip(p, question);
 }
 
-static enum code try_call(void *context, const struct question *question)
+static enum code try_one(struct probing *p, const struct question *question)
 {
-    struct probing *p = context;
-
     if (!is_new(p, question, 0))
         return CODE_OK;
     policy_eval(p->diff->before, question, false, p->scratch, p->before);
     policy_eval(p->diff->after, question, false, p->scratch, p->after);
     return compare(p, question);
+}
+
+/* Whether it says something else of a call at a route that judges the agent than that it is denied. */
+static bool asks_agent(const struct policy *policy)
+{
+    return policy != NULL && policy->asks_agent;
+}
+
+static enum code try_call(void *context, const struct question *question)
+{
+    struct probing *p = context;
+    struct question judged = *question;
+    enum code code = try_one(p, question);
+
+    judged.is_agent_judged = true;
+    return code == CODE_OK && (asks_agent(p->diff->before) || asks_agent(p->diff->after)) ? try_one(p, &judged) : code;
 }
 
 /* A test's call, with what its test says of the past. */

@@ -18,7 +18,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_HASH, C_AGENT };
+       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_HASH, C_AGENT, C_AGENT_RULE };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -115,7 +115,8 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
         {C_CLIENT, &question->client},
         {C_CORRELATION, &question->correlation}, {C_UPSTREAM, &question->upstream}, {C_METHOD, &question->method},
         {C_TARGET, &question->path}, {C_QUERY, &question->query},
-        {C_TOOL, &recorded->target}, {C_RULE, &recorded->rule}, {C_REASON, &recorded->reason_text},
+        {C_TOOL, &recorded->target}, {C_RULE, &recorded->rule}, {C_AGENT_RULE, &recorded->agent_rule},
+        {C_REASON, &recorded->reason_text},
         {C_BEGIN, &recorded->beginning}, {C_HASH, &recorded->policy_hash},
     };
     enum code code = copy_session(recorded, row);
@@ -127,6 +128,7 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
                          (holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false") ||
                           holds(recorded->rules, OVER_APPROVED));
+    question->is_agent_judged = recorded->agent_rule.at != NULL;
     call_aim(question, recorded->target);
     return code;
 }
@@ -329,15 +331,12 @@ const struct definition *recorded_definition(const struct recorded *recorded, co
 /* What sums counted then, though the values may be lost. */
 static enum code read_spent(struct recorded *recorded)
 {
-    const struct json_node *root = NULL;
     struct json_fault fault;
     enum code code = CODE_OK;
 
     if (holds(recorded->rules, "\"spent\":"))
-        code = json_read(recorded->rules, &json_file_rules, &recorded->applied, &recorded->arena, &root, &fault);
-    for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL && recorded->hidden.spent == NULL;
-         rule = rule->next)
-        recorded->hidden.spent = json_member(rule, SPAN_LIT("spent"));
+        code = json_read(recorded->rules, &json_file_rules, &recorded->applied, &recorded->arena, &recorded->hidden.rules,
+                         &fault);
     return code == CODE_NOMEM ? code : CODE_OK;
 }
 

@@ -51,6 +51,7 @@ struct recorded {
     enum reason reason;         /* UNSET: a reason that this build does not know */
     struct span reason_text;
     struct span rule;           /* at == NULL: none */
+    struct span agent_rule;     /* as verdict.agent_rule */
     struct span rules;          /* all that applied, as the row has them */
     bool approved;              /* it passed because a person had said so */
     uint64_t policy_version;    /* 0: none was active */
@@ -74,7 +75,8 @@ struct recorded {
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
     "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
-    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, lower(hex(policy_hash)), agent FROM decision "
+    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, lower(hex(policy_hash)), agent, " \
+    "agent_rule FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

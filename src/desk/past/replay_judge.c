@@ -76,7 +76,7 @@ static void judge(struct rejudge *rejudge, struct recorded *recorded, bool favou
 static bool same_rule(const struct recorded *recorded, const struct verdict *verdict)
 {
     return (recorded->rule.at == NULL) == (verdict->rule.at == NULL) && span_equals(recorded->rule, verdict->rule) &&
-           recorded->reason == verdict->reason;
+           span_equals(recorded->agent_rule, verdict->agent_rule) && recorded->reason == verdict->reason;
 }
 
 static enum replay_fate fate_of(struct rejudge *rejudge, struct recorded *recorded, bool *lossy)
@@ -108,8 +108,8 @@ static void act(struct rejudge *rejudge, const struct recorded *recorded, enum r
         return;
     met = gate_met(verdict);
     gate_state_note(&rejudge->moment, rejudge->policy, &recorded->question, &met);
-    if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
-        gate_state_count(&rejudge->moment, &recorded->question, &verdict->spent);
+    if (verdict->kind == VERDICT_PERMIT)
+        gate_state_count(&rejudge->moment, &recorded->question, verdict->spent);
 }
 
 enum code rejudge__row(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy)

@@ -182,7 +182,8 @@ static const char words[] =
     "[  subject   {subject}\n][  uri       {uri}\n][  dns       {dns}\n][  email     {email}\n][  issued    {issued}\n]"
     "[  begins    {begins}\n][  expires   {expires}\n]"
     "{*routes}route {route}: [nobody. {why}][{?why}{?principal} It would be ]"
-    "[{?principal}principal {principal}, tenant {tenant}[, agent {agent}][, the agent of {agent_by}]]\n"
+    "[{?principal}principal {principal}, tenant {tenant}[, agent {agent}][, the agent of {agent_by}]]"
+    "[{?agent_judged}{?principal}{!agent}{!agent_by}; no agent, without which the route denies every call]\n"
     "[{?groups=[]}  groups    none\n][  groups    {*groups:first 12}{.}{/, }[ and {groups:beyond 12} more]\n]"
     "[{?scopes=[]}  scopes    none\n][  scopes    {*scopes:first 12}{.}{/, }[ and {scopes:beyond 12} more]\n]"
     "[{?bound_to_certificate}  bound     to a client certificate: on a connection without it, nobody\n]"
@@ -244,6 +245,7 @@ static void tell_outcome(struct explaining *e, const struct outcome *outcome)
     doc_text_or_null(doc, "tenant", outcome->tenant);
     doc_text_or_null(doc, "agent", outcome->agent);
     doc_text_or_null(doc, "agent_by", outcome->agent_by);
+    doc_bool(doc, "agent_judged", outcome->route->agent_judged);
     if (token != NULL && token->actors.at != NULL)
         doc_json(doc, "actors", token->actors);
     if (token != NULL) {

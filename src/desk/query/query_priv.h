@@ -67,7 +67,7 @@ const char *query__head(const struct query *query, bool has_later);
 /* What was appended, in the order in which the view `call` and an export have it. */
 #define QUERY_LATER_OF_DECISION(X) \
     X(groups) X(scopes) X(issuer) X(token_key) X(claims) X(claims_bytes) X(plan) X(plan_step) X(definition) \
-    X(api_key) X(agent) X(agent_from) X(actors) X(client_says) X(via)
+    X(api_key) X(agent) X(agent_from) X(actors) X(client_says) X(via) X(agent_rule)
 #define QUERY_LATER_OF_OUTCOME(X) \
     X(answer_rule) X(answer_effect) X(answer_found) X(answer_rules) X(answer_undecided) X(server_withheld)
 #define QUERY_NAME(name) #name,

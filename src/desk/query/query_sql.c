@@ -86,8 +86,8 @@ static enum code add_free_text(struct query_sql *sql, struct span text)
     static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", "groups", "scopes",
                                           "claims", "actors", "client_says", NULL};
     static const char *const plain[] = {"tool", "method", "principal", "agent", "tenant", "correlation", "upstream", "client",
-                                        "rule", "rule_reason", "reason", "undecided", "rpc_id", "correlation_replaced", "trace",
-                                        "target", "query", "issuer", "plan", NULL};
+                                        "rule", "agent_rule", "rule_reason", "reason", "undecided", "rpc_id",
+                                        "correlation_replaced", "trace", "target", "query", "issuer", "plan", NULL};
     enum code code = json_write_string(&sql->quoted, text);
 
     if (code != CODE_OK)

@@ -326,6 +326,7 @@ static const char call_words[] =
     "[{?arguments:json=null}{!arguments_cut}[{?arguments_bytes:any}erased][{!arguments_bytes:any}none]]"
     "[{?arguments_redacted}\n               (a policy has replaced values by digests)]"
     "\n\n  verdict      {verdict}[: {reason}][, by rule {rule}][ ({rule_reason})]"
+    "[\n  agent's half by rule {agent_rule}]"
     "[\n  undecided    {undecided}][\n  monitored    {monitor}]"
     "\n  policy       [version {policy_version}][{!policy_version}none][, judged in {judge_us:any} us]"
     "\n  outcome      [{outcome}][{!outcome}[{?expects_outcome}not yet: the call is under way]"

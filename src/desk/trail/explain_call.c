@@ -269,6 +269,7 @@ static void apply_options(struct explain_call *call)
     prefer(&call->question.tenant, call->asked->tenant);
     prefer(&call->question.principal, call->asked->principal);
     prefer(&call->question.agent, call->asked->agent);
+    call->question.is_agent_judged |= call->asked->agent_judged;
     prefer(&call->question.upstream, call->asked->upstream);
     if (call->asked->at_us != 0)
         call->question.time_us = call->asked->at_us;
@@ -339,8 +340,8 @@ static bool describes(const struct asked *asked)
 
 static bool names_caller(const struct asked *asked)
 {
-    return asked->tenant != NULL || asked->principal != NULL || asked->agent != NULL || asked->upstream != NULL ||
-           asked->at_us != 0;
+    return asked->tenant != NULL || asked->principal != NULL || asked->agent != NULL || asked->agent_judged ||
+           asked->upstream != NULL || asked->at_us != 0;
 }
 
 int explain_call_make(struct explain_call *call)
@@ -422,6 +423,7 @@ static void fill_verdict(struct doc *doc, const struct explain_call *call, const
     doc_text(doc, "verdict", span_text(verdict_text(verdict->kind)));
     doc_text(doc, "reason", span_text(reason_name(verdict->reason)));
     doc_text_or_null(doc, "rule", verdict->rule);
+    doc_text_or_null(doc, "agent_rule", verdict->agent_rule);
     doc_text_or_null(doc, "undecided", some(verdict->undecided));
     doc_text_or_null(doc, "say", some(verdict->say));
     doc_text_or_null(doc, "rule_reason", some(verdict->rule_reason));

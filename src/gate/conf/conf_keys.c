@@ -316,6 +316,8 @@ const struct conf_key conf__route[] = {
     KEY("timeouts", MAP, 0, 0, 0, NULL, "How long the server may take.", IN(route_times, "a route's `timeouts`")),
     KEY("identity", LIST, BY_HAND, 0, 0, "(X-API-Key, and a key as bearer token)", "By what agents are known.",
         IN(conf__source, "an identity")),
+    KEY("agent", FLAG, AT(proxy_route, agent_judged), 0, 0, "recorded",
+        "Whether a call needs a rule that permits it to the agent, too.", WORDS("recorded", "judged")),
     KEY("plan", MAP, BY_HAND, 0, 0, "(none is looked at)", "Signed plans of what an agent is to do (schema/plan.md).",
         IN(conf__plan, "`plan`")),
     KEY("tenant_header", HEADER, AT(proxy_route, tenant_header), 0, 0, "(the dialect's)", "Names the tenant."),

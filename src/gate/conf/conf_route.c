@@ -352,7 +352,7 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 /* What is said of one server belongs to its own route. */
 static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
+    static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "agent", "plan",
                                          "underscore_headers", "reply_headers", "query", "params", "methods", "unwrap", "apps",
                                          "meta", "tool_names", "definitions", "forwarded", "deceptive", "lenient", "audit",
                                          "pass", "step_up"};

@@ -161,9 +161,9 @@ void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
     const struct verdict *verdict = &call->verdict;
     struct span scope;
 
-    if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
-        !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
-        exchange_answers_by_stream(exchange))
+    if (verdict->kind != VERDICT_DENY || (verdict->reason != REASON_NO_RULE && verdict->reason != REASON_NO_AGENT_RULE) ||
+        exchange->route == NULL || !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN ||
+        call->message.kind != MCP_REQUEST || exchange_answers_by_stream(exchange))
         return;
     scope = gate_lacking_scope(gate, call);
     if (is_scope(scope))

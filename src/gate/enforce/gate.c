@@ -422,6 +422,8 @@ static void fill_record(struct gate *gate, const struct call *call, int status, 
         .latency_us = permits ? 0 : clock_monotonic_us() - call->began_us,
         .expects_outcome = permits && call->expects_outcome, .arguments = call->arguments, .params = call->params,
     };
+    if (question_needs_agent(asked)) /* also of a call that no policy was asked about: whoever asks one again has to know */
+        record->agent_rule = verdict->agent_rule.at != NULL ? verdict->agent_rule : SPAN_LIT("");
     record->definition = gate__definition_text(&gate->text, call);
     gate__plan_texts(&gate->text, &call->plan, record);
     if (record->arguments.at == NULL)

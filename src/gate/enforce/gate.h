@@ -165,8 +165,8 @@ struct span gate_schema_text(struct gate *gate, const struct call *call, struct 
  * Takes: is_template: the target is a template of URIs, of which some could be permitted. */
 bool gate_may_see(struct gate *gate, const struct call *call, struct span method, struct span target, bool is_template);
 
-/* After a denial with NO_RULE: the scope that would have had the call permitted, as policy_lacking_scope says; at == NULL: no
- * scope would. It lives as long as the call holds its policy. */
+/* After a denial with NO_RULE or NO_AGENT_RULE: the scope that would have had the call permitted, as
+ * policy_lacking_scope says; at == NULL: none would. It lives as long as the call holds its policy. */
 struct span gate_lacking_scope(struct gate *gate, const struct call *call);
 
 #endif

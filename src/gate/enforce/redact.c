@@ -101,7 +101,10 @@ static int64_t approval_of(const struct verdict *verdict, const struct approval_
 /* Whether the call takes of the rule's limits. */
 static bool spends(const struct verdict *verdict, struct span rule)
 {
-    return verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL && span_equals(verdict->rule, rule);
+    for (unsigned i = 0; i < HALF_COUNT && verdict->kind == VERDICT_PERMIT; i++)
+        if (verdict->spent[i].limit != NULL && span_equals(verdict->spent[i].limit->rule, rule))
+            return true;
+    return false;
 }
 
 #define RULES_TAIL_BYTES 32 /* `,{"more":4294967295}]` */
@@ -130,10 +133,14 @@ static uint32_t write_taken(struct buf *out, const struct verdict *verdict, cons
         if (approval != 0 && !spends(verdict, rule.id))
             written += write_rule(out, &rule, approval, NULL);
     }
-    if (spends(verdict, verdict->rule)) {
-        struct verdict_rule rule = {.id = verdict->rule, .effect = EFFECT_PERMIT, .limited = verdict->spent.beyond};
+    for (unsigned i = 0; i < HALF_COUNT && verdict->kind == VERDICT_PERMIT; i++) {
+        const struct verdict_spent *spent = &verdict->spent[i];
+        struct verdict_rule rule = {.effect = EFFECT_PERMIT, .limited = spent->beyond};
 
-        written += write_rule(out, &rule, approval_of(verdict, taken, rule.id), &verdict->spent);
+        if (spent->limit == NULL)
+            continue;
+        rule.id = spent->limit->rule;
+        written += write_rule(out, &rule, approval_of(verdict, taken, rule.id), spent);
     }
     return written;
 }

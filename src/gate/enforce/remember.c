@@ -10,9 +10,10 @@
 #include "os/clock.h"
 
 enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES,
-       C_AGENT, C_SEQ, C_LACKS, C_ARGUMENTS };
+       C_AGENT, C_AGENT_RULE, C_SEQ, C_LACKS, C_ARGUMENTS };
 
-#define COLUMNS "time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules, agent"
+#define COLUMNS "time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules, agent, " \
+    "agent_rule"
 #define PERMITS " FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
 #define CALLS "SELECT " COLUMNS PERMITS
 /* Where different values are counted: they stand in the arguments, and nowhere else, so that erasing those leaves none to guess
@@ -24,9 +25,9 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
  * The decision may be in the file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
-    "o.answer_rules, d.agent FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 AND o.seq > ?3 " \
-    "AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
-    "ORDER BY o.seq"
+    "o.answer_rules, d.agent, NULL FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 " \
+    "AND o.seq > ?3 AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL " \
+    "OR o.outcome = 'unknown') ORDER BY o.seq"
 #define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
 
 struct counting {
@@ -56,7 +57,7 @@ static void see(void *context, const struct policy_watch *watch, bool is_sure)
 const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
 {
-    const struct json_node *root = NULL, *spent = NULL;
+    const struct json_node *root = NULL;
     struct json_fault fault;
 
     met->rules = named;
@@ -74,15 +75,16 @@ const struct json_node *gate_recorded_met(struct span text, struct arena *arena,
         }
         named[met->count++] =
             (struct verdict_rule){.id = id->text, .limited = json_member(rule, SPAN_LIT("limited")) != NULL};
-        spent = spent != NULL ? spent : json_member(rule, SPAN_LIT("spent"));
     }
-    return spent;
+    return root;
 }
 
-static const struct json_node *read_rules(struct counting *counting, struct span text, struct span deciding,
+static const struct json_node *read_rules(struct counting *counting, struct db_stmt *row,
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
 {
-    *met = (struct policy_met){.rules = named, .deciding = deciding};
+    struct span text = db_text(row, C_RULES);
+
+    *met = (struct policy_met){.rules = named, .deciding = {db_text(row, C_RULE), db_text(row, C_AGENT_RULE)}};
     if (!counting->of_answers && (text.at == NULL || !(counting->reads_rules || policy_watches(counting->policy))))
         return NULL;
     return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
@@ -128,7 +130,7 @@ static uint32_t values_of(struct counting *counting, struct db_stmt *row, const 
 static bool has_counted(const struct policy_limit *limit, const struct json_node *recorded, uint32_t has_value,
                         uint64_t *amount)
 {
-    const struct json_node *sum = json_member(recorded, limit->path_text);
+    const struct json_node *sum = question_recorded_sum(recorded, limit->path_text);
 
     *amount = 1;
     switch (limit->kind) {
@@ -144,39 +146,59 @@ static bool has_counted(const struct policy_limit *limit, const struct json_node
     return true;
 }
 
-/* Finds what the row's limits counted. Returns: whether there is any to count. */
-static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, uint32_t has_value,
-                     struct policy_value values[POLICY_LIMITS_MAX], struct verdict_spent *spent,
-                     struct policy_limit counted[POLICY_LIMITS_MAX])
+/* What a permit of the row counted. */
+struct counted {
+    const struct policy_limit *limit; /* as the policy has them; NULL: none */
+    struct policy_limit limits[POLICY_LIMITS_MAX]; /* those that counted the call */
+    struct policy_value values[POLICY_LIMITS_MAX];
+    uint32_t has_value; /* by the limits' places */
+};
+
+/* Finds what the row's limits counted. */
+static void spent_of(struct counted *counted, const struct json_node *recorded, struct verdict_spent *spent)
 {
     uint32_t count = 0;
 
-    *spent = (struct verdict_spent){.limit = NULL, .values = values};
-    for (; limit != NULL; limit = limit->next) {
-        if (!has_counted(limit, recorded, has_value, &spent->amount[count]))
+    *spent = (struct verdict_spent){.limit = NULL, .values = counted->values};
+    for (const struct policy_limit *limit = counted->limit; limit != NULL; limit = limit->next) {
+        if (!has_counted(limit, recorded, counted->has_value, &spent->amount[count]))
             continue;
-        counted[count] = *limit;
-        counted[count].at = count;
-        counted[count].next = NULL;
+        counted->limits[count] = *limit;
+        counted->limits[count].at = count;
+        counted->limits[count].next = NULL;
         if (count > 0)
-            counted[count - 1].next = &counted[count];
-        values[count++] = values[limit->at];
+            counted->limits[count - 1].next = &counted->limits[count];
+        counted->values[count++] = counted->values[limit->at];
     }
-    spent->limit = count > 0 ? counted : NULL;
-    return count > 0;
+    spent->limit = count > 0 ? counted->limits : NULL;
 }
 
 /* Whether a person let the call by the one limit of the rule that asks: then it had no room, and its value took no place. */
 static bool was_let_by(const struct policy_limit *limit, const struct policy_met *met)
 {
+    struct span rule = limit != NULL ? limit->rule : SPAN_NONE;
     uint32_t asking = 0;
 
     for (; limit != NULL; limit = limit->next)
         asking += limit->asks;
     for (uint32_t i = 0; i < met->count && met->count <= VERDICT_RULES_MAX; i++)
-        if (met->rules[i].limited && span_equals(met->rules[i].id, met->deciding))
+        if (met->rules[i].limited && span_equals(met->rules[i].id, rule))
             return asking == 1;
     return false;
+}
+
+/* What the permits of both halves counted; one that gave both counted once. */
+static void find_spent(struct counting *counting, struct db_stmt *row, struct counted counted[HALF_COUNT])
+{
+    for (unsigned i = 0; i < HALF_COUNT && !counting->only_watches && !counting->of_answers; i++) {
+        struct span rule = db_text(row, i == HALF_PERSON ? C_RULE : C_AGENT_RULE);
+
+        if (i == HALF_AGENT && span_equals(rule, db_text(row, C_RULE)))
+            return;
+        counted[i].limit = policy_limit_of(counting->policy, rule);
+        if (counting->has_values && first_of_values(counted[i].limit) != NULL)
+            counted[i].has_value = values_of(counting, row, counted[i].limit, counted[i].values);
+    }
 }
 
 static void count_row(struct counting *counting, struct db_stmt *row)
@@ -188,20 +210,20 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         .method = db_text(row, C_METHOD), .client = db_text(row, C_CLIENT), .correlation = db_text(row, C_CORRELATION),
         .agent = db_text(row, C_AGENT), .time_us = db_int(row, C_TIME),
     };
-    struct span rule = db_text(row, C_RULE);
     struct verdict_rule named[VERDICT_RULES_MAX];
-    const struct policy_limit *limit =
-        counting->only_watches || counting->of_answers ? NULL : policy_limit_of(counting->policy, rule);
-    struct policy_limit limits[POLICY_LIMITS_MAX];
-    struct verdict_spent spent;
-    struct policy_value values[POLICY_LIMITS_MAX] = {{{0}}};
-    uint32_t has_value = counting->has_values && first_of_values(limit) != NULL ? values_of(counting, row, limit, values) : 0;
+    struct counted counted[HALF_COUNT] = {{.limit = NULL}};
+    struct verdict_spent spent[HALF_COUNT];
+    const struct json_node *recorded;
     struct policy_met met;
-    const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
-    bool counts = spent_of(limit, recorded, has_value, values, &spent, limits);
-    bool is_watched = false;
+    bool is_watched = false, counts = false;
 
-    spent.beyond = has_value != 0 && was_let_by(limit, &met);
+    find_spent(counting, row, counted); /* first, since this uses the arena, too */
+    recorded = read_rules(counting, row, named, &met);
+    for (unsigned i = 0; i < HALF_COUNT; i++) {
+        spent_of(&counted[i], recorded, &spent[i]);
+        spent[i].beyond = counted[i].has_value != 0 && was_let_by(counted[i].limit, &met);
+        counts |= spent[i].limit != NULL;
+    }
     if (session.len == DIGEST_BYTES) {
         num_hex(session.at, session.len, hex);
         question.session = span_of(hex, sizeof hex);
@@ -214,7 +236,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     }
     policy_each_watch(counting->policy, &question, &met, see, &is_watched);
     if (counts)
-        gate_state_count(&counting->moment, &question, &spent);
+        gate_state_count(&counting->moment, &question, spent);
     if (is_watched)
         gate_state_note(&counting->moment, counting->policy, &question, &met);
     counting->remembered->calls += counts || is_watched;

@@ -25,7 +25,7 @@ struct remembered {
 };
 
 /* Reads the rules that a row names, of its call or of its answer; where the text cannot be read, any rule may be one of them.
- * Returns: what sums counted, by their paths; NULL: nothing. Both live until arena or canonical are used again. */
+ * Returns: the rules, for question_recorded_sum; or NULL. Both live until arena or canonical are used again. */
 const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met);
 

@@ -112,6 +112,7 @@ struct proxy_route {
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
     const struct identity_source *identity;
     size_t identity_count;
+    bool agent_judged;              /* calls need the agent's half of a permit, too */
     struct plan_keys plan_keys;     /* keys that may sign plans; count 0: no plan is looked at */
     struct span plan_header;
     struct span tenant_header;      /* empty: the dialect's, or none */

@@ -161,7 +161,8 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
                           : denial->reason == REASON_STOPPED_AMID ? "Do not retry this call."
                                                                   : "This call was not permitted; do not retry it unchanged.");
         if (denial->reason == REASON_STOPPED || denial->reason == REASON_STOPPED_AMID ||
-            denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
+            denial->reason == REASON_AGENT_UNKNOWN || denial->reason == REASON_APPROVAL_REFUSED ||
+            denial->reason == REASON_OUTGOING_MISSING ||
             (denial->reason >= REASON_INNER_CALL && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));
         break;

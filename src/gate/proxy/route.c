@@ -202,6 +202,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
     call->definitions = route->definitions;
+    call->asked.is_agent_judged = route->agent_judged;
     call->is_join = route->server_count > 0 && pass == NULL;
     if (route->subtree && pass == NULL)
         call->asked.path = place->rest;

@@ -265,7 +265,7 @@ bool approvals_take(struct approvals *approvals, const struct question *question
         const struct verdict_approval *wanted = &verdict->approvals[i];
         struct approval_mark *mark = &marks->mark[marks->count];
 
-        recognise(approvals, question, wanted->rule, wanted->rule_hash, mark);
+        recognise(approvals, question, wanted->rule, wanted->people->rule_hash, mark);
         if (!take(approvals, mark, question->time_us)) {
             approvals_give_back(marks);
             return false;
@@ -330,7 +330,7 @@ static bool may_come(struct approvals *approvals, const struct question *questio
     struct approval *approval;
     bool may = false;
 
-    recognise(approvals, question, wanted->rule, wanted->rule_hash, &mark);
+    recognise(approvals, question, wanted->rule, wanted->people->rule_hash, &mark);
     shard = approvals__lock(approvals, mark.scope);
     approval = approvals__find(shard, mark.scope, mark.digest);
     if (approval != NULL && approval->state == APPROVAL_ASKED && approval->is_stored) {
@@ -418,7 +418,7 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
         enum reason reason;
 
         marks->count = i + 1;
-        recognise(approvals, question, wanted->rule, wanted->rule_hash, mark);
+        recognise(approvals, question, wanted->rule, wanted->people->rule_hash, mark);
         if (wanted->is_granted)
             continue;
         shard = approvals__lock(approvals, mark->scope);

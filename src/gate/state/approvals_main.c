@@ -84,7 +84,7 @@ void approvals_put_asks(struct approval_marks *marks, const struct verdict *verd
             like.arguments = like.query = like.params = like.redacted = SPAN_NONE;
         like.rule = verdict->approvals[i].rule;
         like.rule_reason = verdict->approvals[i].people->reason;
-        like.rule_hash = verdict->approvals[i].rule_hash;
+        like.rule_hash = verdict->approvals[i].people->rule_hash;
         like.needed = verdict->approvals[i].people->needed;
         like.approvers = verdict->approvals[i].people->approvers;
         ask = copy_ask(&like);

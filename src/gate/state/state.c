@@ -273,10 +273,9 @@ enum taking {
 };
 
 /* A value that a person let by takes no place, now as then. */
-static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
-                      enum taking taking, struct tally_take takes[POLICY_LIMITS_MAX], uint16_t *count)
+static void add_takes(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+                      enum taking taking, struct tally_take takes[TALLY_TAKES_MAX], uint16_t *count)
 {
-    *count = 0;
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
         struct tally_take *one = &takes[(*count)++];
         struct policy_amount amount = {.number = spent->amount[limit->at]};
@@ -288,15 +287,25 @@ static enum code take(const struct gate_moment *moment, const struct question *q
         one->is_past = taking == TAKING_PAST && !(one->beyond && one->of_values);
         one->of_fleet = one->of_fleet && taking != TAKING_WATCHED;
     }
+}
+
+/* All that the permits of both halves count, or nothing. */
+static enum code take(const struct gate_moment *moment, const struct question *question,
+                      const struct verdict_spent spent[HALF_COUNT], enum taking taking,
+                      struct tally_take takes[TALLY_TAKES_MAX], uint16_t *count)
+{
+    *count = 0;
+    for (unsigned i = 0; i < HALF_COUNT; i++)
+        add_takes(moment, question, &spent[i], taking, takes, count);
     return tally_take(moment->state->tally, takes, *count, moment->now_us);
 }
 
 static enum code take_limits(const struct gate_moment *moment, const struct question *question,
-                             const struct verdict_spent *spent, struct gate_token *token)
+                             const struct verdict_spent spent[HALF_COUNT], struct gate_token *token)
 {
     enum code code = CODE_NOMEM;
 
-    token->takes = mem_alloc(POLICY_LIMITS_MAX * sizeof *token->takes);
+    token->takes = mem_alloc(TALLY_TAKES_MAX * sizeof *token->takes);
     if (token->takes != NULL)
         code = take(moment, question, spent, TAKING_NOW, token->takes, &token->count);
     if (code == CODE_OK)
@@ -307,13 +316,16 @@ static enum code take_limits(const struct gate_moment *moment, const struct ques
 }
 
 /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
-static void watch_limits(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+static void watch_limits(const struct gate_moment *moment, const struct question *question, const struct verdict *verdict,
                          struct gate_token *token)
 {
-    struct tally_take watched[POLICY_LIMITS_MAX], *takes;
-    uint16_t count;
+    struct tally_take watched[TALLY_TAKES_MAX], *takes;
+    uint16_t count = 0;
 
-    if (take(moment, question, spent, TAKING_WATCHED, watched, &count) != CODE_OK)
+    for (unsigned i = 0; i < HALF_COUNT; i++)
+        if (verdict->monitor_spent[i] != NULL)
+            add_takes(moment, question, verdict->monitor_spent[i], TAKING_WATCHED, watched, &count);
+    if (count == 0 || tally_take(moment->state->tally, watched, count, moment->now_us) != CODE_OK)
         return;
     takes = mem_resize(token->takes, ((size_t)token->count + count) * sizeof *takes);
     if (takes == NULL) {
@@ -350,9 +362,10 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
     return CODE_OK;
 }
 
-void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
+void gate_state_count(const struct gate_moment *moment, const struct question *question,
+                      const struct verdict_spent spent[HALF_COUNT])
 {
-    struct tally_take takes[POLICY_LIMITS_MAX];
+    struct tally_take takes[TALLY_TAKES_MAX];
     uint16_t count;
 
     (void)take(moment, question, spent, TAKING_PAST, takes, &count);
@@ -363,7 +376,8 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->kind = VERDICT_DENY;
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = SPAN_NONE;
-    verdict->spent.limit = NULL;
+    verdict->agent_rule.len = 0;
+    verdict->spent[HALF_PERSON].limit = verdict->spent[HALF_AGENT].limit = NULL;
     verdict->wait_us = 1000000;
 }
 
@@ -384,8 +398,9 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
         if (verdict->reason == REASON_RATE_LIMITED && moment->is_full)
             verdict->reason = REASON_STATE_SHARE;
         code = CODE_OK;
-        if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
-            code = take_limits(moment, question, &verdict->spent, token);
+        if (verdict->kind == VERDICT_PERMIT &&
+            (verdict->spent[HALF_PERSON].limit != NULL || verdict->spent[HALF_AGENT].limit != NULL))
+            code = take_limits(moment, question, verdict->spent, token);
         if (verdict->kind == VERDICT_PERMIT && moment->plan != NULL && code == CODE_OK)
             code = take_step(moment, question->plan.step, token);
         if (code == CODE_OK)
@@ -395,8 +410,7 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
     moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
-    if (verdict->monitor_spent.limit != NULL)
-        watch_limits(moment, question, &verdict->monitor_spent, token);
+    watch_limits(moment, question, verdict, token);
 }
 
 void gate_token_spend(struct gate_token *token)
@@ -507,7 +521,7 @@ void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us)
 
 struct policy_met gate_met(const struct verdict *verdict)
 {
-    return (struct policy_met){verdict->rules, verdict->rule_count, verdict->rule};
+    return (struct policy_met){verdict->rules, verdict->rule_count, {verdict->rule, verdict->agent_rule}};
 }
 
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,

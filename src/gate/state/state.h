@@ -56,7 +56,7 @@ struct gate_moment {
 /* For question.state; asks, and changes nothing. Lifetime: the moment's. */
 struct policy_state gate_moment_view(struct gate_moment *moment);
 
-/* What was taken for a call: of all limits of its permit, of those of a monitored one, and a step of its plan. `takes` is its
+/* What was taken for a call: of all limits of its permits, of those of monitored ones, and a step of its plan. `takes` is its
  * own until it is spent or given back. */
 struct gate_token {
     struct gate_state *state; /* NULL: nothing */
@@ -89,8 +89,9 @@ enum code gate_state_hear(struct gate_state *state, const struct wish *wish, str
 /* Appends what this node has used of what counts over a fleet, of one of TALLY_PARTS parts, each a struct wish_told. */
 void gate_state_write_uses(struct gate_state *state, uint32_t part, int64_t now_us, struct buf *out);
 
-/* Counts a call that the limits' rule permitted and whose token nobody holds any more, whether or not there is room. */
-void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);
+/* Counts a call that the limits' rules permitted and whose token nobody holds any more, whether or not there is room. */
+void gate_state_count(const struct gate_moment *moment, const struct question *question,
+                      const struct verdict_spent spent[HALF_COUNT]);
 
 /* Notes a call that was permitted and goes on, for whoever watches its tool, or a rule that it met. */
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,

@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 #include "base/shares.h"
-#include "policy/question.h"
+#include "policy/verdict.h"
 
 #define TALLY_EXACT 256
 
@@ -56,7 +56,7 @@ struct tally_take {
 enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, struct policy_room *room);
 
 /* Takes all, or none: CODE_OK; CODE_LIMIT, CODE_NOMEM. Takes: different keys. */
-#define TALLY_TAKES_MAX POLICY_LIMITS_MAX
+#define TALLY_TAKES_MAX (HALF_COUNT * POLICY_LIMITS_MAX) /* of a permit for each half */
 enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us) MUST_USE;
 void tally_give_back(struct tally *tally, const struct tally_take *take);
 

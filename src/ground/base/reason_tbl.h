@@ -15,6 +15,8 @@
     /* verdicts */                                                                                                             \
     X(PERMITTED, "permitted", NOBODY, 0, 0, NONE, "A rule permits the call.")                                                  \
     X(NO_RULE, "no_rule", POLICY, 403, 4030, POLICY, "No rule permits the call.")                                              \
+    X(AGENT_UNKNOWN, "agent_unknown", POLICY, 403, 4030, POLICY, "Which agent acts is not known, and calls here need one.")     \
+    X(NO_AGENT_RULE, "no_agent_rule", POLICY, 403, 4030, POLICY, "No rule permits the call to this agent.")                    \
     X(METHOD_UNKNOWN, "method_unknown", POLICY, 403, -32601, POLICY, "Method not found.")                                      \
     X(FORBIDDEN, "forbidden", POLICY, 403, 4030, POLICY, "A rule forbids the call.")                                           \
     X(APPROVAL_REQUIRED, "approval_required", POLICY, 403, 4031, APPROVAL, "The call needs a person's approval.")              \

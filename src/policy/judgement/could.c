@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a policy can be said of calls that nobody has made: what could be permitted, what is permitted by names alone, and what
- * a caller lacks. */
+/* What of a policy can be said of calls that nobody has made: what could be permitted, what is permitted by names alone, and
+ * what a caller lacks. */
 #include "judgement/candidates_priv.h"
 #include "judgement/judge_priv.h"
 #include "judgement/judgement.h"
@@ -23,8 +23,8 @@ static bool concerns(const struct rule *rule, const struct rule_candidate *candi
 /* What a require_approval holds counts as permitted: a person may yet say so. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
+    unsigned needed = question_needs_agent(question) ? HALVES_BOTH : 0, could = 0;
     struct candidates candidates;
-    bool could = false;
 
     if (policy == NULL)
         return false;
@@ -34,7 +34,9 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     for (uint32_t i = 0; i < candidates.rule_count; i++) {
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
 
-        if (rule->monitor || (rule->effect == EFFECT_FORBID && rule->when != NULL) || (rule->effect != EFFECT_FORBID && could))
+        if (rule->monitor || (rule->effect == EFFECT_FORBID && rule->when != NULL))
+            continue;
+        if (rule->effect != EFFECT_FORBID && could != 0 && (could & needed) == needed)
             continue;
         if (rule_lasts(rule, question) < (rule->effect == EFFECT_FORBID ? TRUTH_TRUE : TRUTH_UNDECIDED))
             continue;
@@ -42,15 +44,15 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
             continue;
         if (rule->effect == EFFECT_FORBID)
             return false;
-        could = true;
+        could |= rule->halves;
     }
-    return could;
+    return could != 0 && (could & needed) == needed;
 }
 
-/* The scope that the deciding permit asks for and the caller lacks; empty: there is none, or only patterns. */
-static struct span lacking_scope(const struct policy *policy, const struct question *question, const struct verdict *verdict)
+/* The scope that a permit asks for and the caller lacks; empty: there is none, or only patterns. */
+static struct span lacking_scope(const struct policy *policy, const struct question *question, struct span id)
 {
-    const struct rule *rule = verdict->kind == VERDICT_PERMIT ? policy_rule_by_id(policy, verdict->rule) : NULL;
+    const struct rule *rule = policy_rule_by_id(policy, id);
     const struct names *scopes = rule != NULL && rule->effect == EFFECT_PERMIT ? &rule->match.by[DIM_SCOPE] : NULL;
     struct regex_budget budget;
 
@@ -66,21 +68,31 @@ static struct span lacking_scope(const struct policy *policy, const struct quest
 struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
     struct question without = *question, with = *question;
+    struct span deciding[HALF_COUNT];
     struct verdict verdict;
 
     if (policy == NULL || !policy->asks_held)
         return SPAN_NONE;
     without.any_scope = true;
     policy_eval(policy, &without, true, scratch, &verdict);
-    with.more_scope = lacking_scope(policy, question, &verdict);
-    if (with.more_scope.at == NULL)
+    if (verdict.kind != VERDICT_PERMIT)
         return SPAN_NONE;
-    policy_eval(policy, &with, true, scratch, &verdict); /* a forbid or a require_approval may ask for that very scope */
-    return verdict.kind == VERDICT_PERMIT ? with.more_scope : SPAN_NONE;
+    deciding[HALF_PERSON] = verdict.rule;
+    deciding[HALF_AGENT] = verdict.agent_rule;
+    for (unsigned i = 0; i < HALF_COUNT; i++) {
+        with.more_scope = lacking_scope(policy, question, deciding[i]);
+        if (with.more_scope.at == NULL)
+            continue;
+        policy_eval(policy, &with, true, scratch, &verdict); /* a forbid or a require_approval may ask for that very scope */
+        if (verdict.kind == VERDICT_PERMIT)
+            return with.more_scope;
+    }
+    return SPAN_NONE;
 }
 
 bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
+    unsigned needed = question_needs_agent(question) ? HALVES_BOTH : 0, given = 0;
     struct candidates candidates;
 
     arena_reset(&scratch->arena);
@@ -93,6 +105,7 @@ bool policy_permits_all(const struct policy *policy, const struct question *ques
         if (rule->effect != EFFECT_PERMIT || candidates.rules[i].match != TRUTH_TRUE || rule->when != NULL ||
             rule->restricts_args || rule->by_schema || rule->limit != NULL || rule->monitor || rule->until_us != 0)
             return false;
+        given |= rule->halves;
     }
-    return candidates.rule_count > 0;
+    return given != 0 && (given & needed) == needed;
 }

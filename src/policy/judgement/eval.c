@@ -11,7 +11,7 @@ struct applying {
     const struct rule *rule; /* NULL: does not apply */
     struct span undecided;   /* label, or the empty span */
     enum policy_known granted; /* require_approval, or over: what a person said */
-    bool over;                 /* a permit over a limit that asks */
+    bool over, is_asked;       /* a permit over a limit that asks; a person was, so that `granted` is known */
     bool barred;               /* require_approval: the call has arguments that nobody may approve */
     struct verdict_spent *spent; /* of a permit with limits */
     const struct rule *limited; /* a permit that only its limits keep from applying; or NULL */
@@ -29,7 +29,15 @@ struct judging {
     struct trace *trace;
     struct verdict *verdict;
     bool spent, monitor_spent, no_memory, guessed;
-    bool unplanned; /* some permit lacks nothing but a step of a plan */
+    unsigned unplanned; /* halves for which some permit lacks nothing but a step of a plan */
+};
+
+/* What a half of the call comes to. */
+struct half_found {
+    struct applying *first;          /* the rule that decides; NULL: none does */
+    const struct applying *would;    /* the rule that would, were monitored rules active */
+    enum reason reason;
+    int64_t wait_us;                 /* RATE_LIMITED */
 };
 
 static enum weight weight_of(const struct applying *applying)
@@ -112,14 +120,13 @@ static enum policy_known ask_granted(struct judging *judging, const struct quest
     const struct policy_past *past = question->state.past;
     struct verdict *verdict = judging->verdict;
     struct verdict_approval approval = {
-        .rule = rule->id, .rule_hash = span_of(rule->hash, sizeof rule->hash), .people = &rule->people,
-    };
+        .rule = rule->id, .people = &rule->people};
     enum policy_known granted = POLICY_UNKNOWN;
 
     if (verdict->approval_count == VERDICT_APPROVALS_MAX)
         return POLICY_UNKNOWN;
     if (past != NULL && past->is_granted != NULL)
-        granted = past->is_granted(question->state.context, question, rule->id, approval.rule_hash);
+        granted = past->is_granted(question->state.context, question, rule->id, rule->people.rule_hash);
     approval.is_granted = granted == POLICY_YES;
     if (granted != POLICY_NO)
         verdict->approvals[verdict->approval_count++] = approval;
@@ -211,7 +218,7 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     walk->unplanned = false;
     truth = truth_and(candidate->match, policy_rule_conditions(walk, rule, &undecided));
     if (walk->unplanned && truth != TRUTH_TRUE && rule->effect == EFFECT_PERMIT && !rule->monitor)
-        judging->unplanned |= lacks_plan(walk, rule, candidate->match);
+        judging->unplanned |= lacks_plan(walk, rule, candidate->match) ? rule->halves : 0;
     *applying = (struct applying){.limited = NULL};
     if (truth == TRUTH_TRUE && rule->limit != NULL)
         truth = limits_truth(judging, walk, rule, applying);
@@ -259,68 +266,156 @@ static void note_rule(struct verdict *verdict, const struct rule *rule, bool lim
 {
     if (verdict->rule_count < VERDICT_RULES_MAX)
         verdict->rules[verdict->rule_count] = (struct verdict_rule){
-            .id = rule->id, .effect = rule->effect, .monitor = rule->monitor, .limited = limited, .asks = rule->asks,
-            .barred = barred};
+            .id = rule->id, .effect = rule->effect, .halves = rule->halves, .monitor = rule->monitor, .limited = limited,
+            .asks = rule->asks, .barred = barred};
     verdict->rule_count++;
 }
 
-static void decide(struct verdict *verdict, const struct applying *applying)
+/* All applying rules are recorded. */
+static void note_rules(const struct judging *judging, struct verdict *verdict)
 {
-    const struct rule *rule = applying->rule;
+    for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
+        const struct applying *applying = &judging->applying[i];
 
-    verdict->kind = kind_of(applying);
-    verdict->reason = reason_of(applying);
-    verdict->rule = rule->id;
-    verdict->rule_reason = rule->reason;
-    verdict->say = rule->say;
-    verdict->undecided = applying->undecided;
-    verdict->alerts = rule->alerts && verdict->kind == VERDICT_DENY;
-    if (applying->spent != NULL && verdict->kind == VERDICT_PERMIT) {
-        verdict->spent = *applying->spent;
-        verdict->spent.beyond = applying->over;
+        if (applying->limited != NULL)
+            note_rule(verdict, applying->limited, true, false);
+        if (applying->rule != NULL && !applying->over)
+            note_rule(verdict, applying->rule, false, applying->barred);
+        verdict->has_monitor |= applying->rule != NULL && applying->rule->monitor;
     }
 }
 
-/* The shortest wait is the one that counts: after it some permit applies again. */
-static void note_limited(struct verdict *verdict, const struct applying *applying)
+/* Says why nothing gives the half: a limit, a plan, a method that no rule names, or no rule. A call of a tool is never told
+ * that its method is unknown. */
+static enum reason default_reason(const struct judging *judging, const struct question *question, enum call_half half,
+                                  unsigned halves, int64_t wait_us)
 {
-    note_rule(verdict, applying->limited, true, false);
-    if (!applying->limited->monitor && !applying->over && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
-        verdict->wait_us = applying->wait_us;
+    struct regex_budget budget;
+
+    if (half == HALF_AGENT && question->agent.len == 0)
+        return REASON_AGENT_UNKNOWN;
+    if (wait_us > 0)
+        return REASON_RATE_LIMITED;
+    if (judging->unplanned & halves)
+        return question->plan.why != REASON_UNSET ? question->plan.why : REASON_PLAN_REQUIRED;
+    if (half == HALF_AGENT)
+        return REASON_NO_AGENT_RULE;
+    regex_budget_init(&budget);
+    return span_is(question->method, "tools/call") || policy_names_method(judging->policy, question, &budget)
+               ? REASON_NO_RULE : REASON_METHOD_UNKNOWN;
 }
 
 /* Candidates come by effect and then id, so that of equal weight the first that applies decides (Meaning 2). A person is asked
- * about a limit only where nothing else decides. */
-static void combine(struct judging *judging, const struct question *question, struct verdict *verdict)
+ * about a limit only where nothing else decides. The shortest wait is the one that counts: after it some permit applies again.
+ * Takes: halves: of rules; those that decide none of them do not count. */
+static struct half_found find_half(struct judging *judging, const struct question *question, enum call_half half,
+                                   unsigned halves)
 {
-    struct applying *first = NULL;
-    const struct applying *first_monitored = NULL;
+    struct half_found found = {.first = NULL};
 
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
         struct applying *applying = &judging->applying[i];
+        const struct rule *rule = applying->rule, *limited = applying->limited;
 
-        if (applying->limited != NULL)
-            note_limited(verdict, applying);
-        if (applying->rule == NULL)
+        if (limited != NULL && (limited->halves & halves) && !limited->monitor && !applying->over &&
+            (found.wait_us == 0 || applying->wait_us < found.wait_us))
+            found.wait_us = applying->wait_us;
+        if (rule == NULL || !(rule->halves & halves))
             continue;
-        if (!applying->over)
-            note_rule(verdict, applying->rule, false, applying->barred);
-        verdict->has_monitor |= applying->rule->monitor;
-        if (first_monitored == NULL || weight_of(applying) < weight_of(first_monitored))
-            first_monitored = applying;
-        if (!applying->rule->monitor && (first == NULL || weight_of(applying) < weight_of(first)))
-            first = applying;
+        if (found.would == NULL || weight_of(applying) < weight_of(found.would))
+            found.would = applying;
+        if (!rule->monitor && (found.first == NULL || weight_of(applying) < weight_of(found.first)))
+            found.first = applying;
     }
-    if (first != NULL && first->over)
-        first->granted = ask_granted(judging, question, first->rule);
-    if (first_monitored != NULL) {
-        verdict->monitor_kind = kind_of(first_monitored);
-        verdict->monitor_rule = first_monitored->rule->id;
-        if (first_monitored->rule->monitor && first_monitored->spent != NULL && !first_monitored->over)
-            verdict->monitor_spent = *first_monitored->spent;
+    if (found.first != NULL && found.first->over && !found.first->is_asked) {
+        found.first->granted = ask_granted(judging, question, found.first->rule);
+        found.first->is_asked = true;
     }
-    if (first != NULL)
-        decide(verdict, first);
+    found.reason = found.first != NULL ? reason_of(found.first)
+                                       : default_reason(judging, question, half, halves, found.wait_us);
+    return found;
+}
+
+/* How far a half is from a permit: what nobody can mend for the call comes first, then what people or time may. */
+static int distance_of(const struct half_found *found)
+{
+    static const int by_rule[] = {[WEIGHT_FORBIDS] = 7, [WEIGHT_REFUSED] = 6, [WEIGHT_HOLDS] = 1, [WEIGHT_GRANTED] = 0,
+                                  [WEIGHT_PERMITS] = 0};
+
+    if (found->first != NULL)
+        return by_rule[deciding_weight(found->first)];
+    if (found->reason == REASON_AGENT_UNKNOWN)
+        return 5;
+    if (found->reason == REASON_RATE_LIMITED)
+        return 2;
+    return found->reason >= REASON_PLAN_REQUIRED && found->reason <= REASON_PLAN_FOREIGN ? 3 : 4;
+}
+
+static void decide(struct verdict *verdict, const struct half_found *found)
+{
+    const struct applying *applying = found->first;
+
+    verdict->reason = found->reason;
+    verdict->wait_us = found->wait_us;
+    if (applying == NULL)
+        return;
+    verdict->kind = kind_of(applying);
+    verdict->rule = applying->rule->id;
+    verdict->rule_reason = applying->rule->reason;
+    verdict->say = applying->rule->say;
+    verdict->undecided = applying->undecided;
+    verdict->alerts = applying->rule->alerts && verdict->kind == VERDICT_DENY;
+}
+
+static enum verdict_kind kind_or_deny(const struct applying *applying)
+{
+    return applying != NULL ? kind_of(applying) : VERDICT_DENY;
+}
+
+/* What monitored rules would make of it. */
+static void decide_monitored(struct verdict *verdict, const struct half_found found[HALF_COUNT], unsigned count)
+{
+    bool by_agent = count > 1 && kind_or_deny(found[HALF_AGENT].would) < kind_or_deny(found[HALF_PERSON].would);
+    const struct applying *would = found[by_agent ? HALF_AGENT : HALF_PERSON].would;
+
+    verdict->monitor_kind = kind_or_deny(would);
+    verdict->monitor_rule = would != NULL ? would->rule->id : SPAN_NONE;
+    for (unsigned i = 0; i < count; i++) {
+        would = found[i].would;
+        if (would != NULL && would->rule->monitor && would->spent != NULL && !would->over &&
+            (i == 0 || would != found[0].would))
+            verdict->monitor_spent[i] = would->spent;
+    }
+}
+
+/* Each half is found by the rules that give it, and the call gets the lower of two verdicts. So a forbid beats both, and people
+ * are asked only where their word would let the call go. */
+static void combine(struct judging *judging, const struct question *question, struct verdict *verdict)
+{
+    unsigned count = question_needs_agent(question) ? HALF_COUNT : 1;
+    struct half_found found[HALF_COUNT];
+    const struct half_found *by = &found[HALF_PERSON], *agent = &found[HALF_AGENT];
+
+    note_rules(judging, verdict);
+    for (unsigned i = 0; i < count; i++) {
+        found[i] = find_half(judging, question, (enum call_half)i, count > 1 ? 1U << i : HALVES_BOTH);
+        if (count > 1 && judging->trace != NULL)
+            judging->trace->half(judging->trace, (enum call_half)i, kind_or_deny(found[i].first), found[i].reason,
+                                 found[i].first != NULL ? found[i].first->rule->id : SPAN_NONE);
+    }
+    if (count > 1 && distance_of(agent) > distance_of(by))
+        by = agent;
+    decide(verdict, by);
+    if (count > 1 && agent->reason == verdict->reason && agent->wait_us > verdict->wait_us)
+        verdict->wait_us = agent->wait_us;
+    if (count > 1 && kind_or_deny(agent->first) != VERDICT_DENY)
+        verdict->agent_rule = agent->first->rule->id;
+    for (unsigned i = 0; i < count && verdict->kind == VERDICT_PERMIT; i++)
+        if (found[i].first->spent != NULL && (i == 0 || found[i].first != found[0].first)) {
+            verdict->spent[i] = *found[i].first->spent;
+            verdict->spent[i].beyond = found[i].first->over;
+        }
+    decide_monitored(verdict, found, count);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
@@ -328,25 +423,13 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->kind = verdict->monitor_kind = VERDICT_DENY;
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
+    verdict->agent_rule.len = 0;
     verdict->approval_count = 0;
     verdict->alerts = false;
-    verdict->spent.limit = verdict->monitor_spent.limit = NULL;
-}
-
-/* Says why nothing permits: a limit, a plan, a method that no rule names, or no rule. A call of a tool is never told that its
- * method is unknown. */
-static void name_default(const struct judging *judging, const struct question *question, struct verdict *verdict)
-{
-    struct regex_budget budget;
-
-    verdict->reason = verdict->wait_us > 0 ? REASON_RATE_LIMITED : REASON_NO_RULE;
-    if (verdict->reason == REASON_NO_RULE && judging->unplanned)
-        verdict->reason = question->plan.why != REASON_UNSET ? question->plan.why : REASON_PLAN_REQUIRED;
-    if (span_is(question->method, "tools/call") || verdict->reason != REASON_NO_RULE)
-        return;
-    regex_budget_init(&budget);
-    if (!policy_names_method(judging->policy, question, &budget))
-        verdict->reason = REASON_METHOD_UNKNOWN;
+    for (unsigned i = 0; i < HALF_COUNT; i++) {
+        verdict->spent[i].limit = NULL;
+        verdict->monitor_spent[i] = NULL;
+    }
 }
 
 static bool has_monitored(const struct judging *judging)
@@ -385,8 +468,6 @@ static enum code judge(struct judging *judging, const struct question *question,
     if (judging->no_memory)
         return CODE_NOMEM;
     combine(judging, question, verdict);
-    if (verdict->rule.at == NULL)
-        name_default(judging, question, verdict);
     if (judging->monitor_spent) {
         verdict->has_monitor = true;
         verdict->monitor_kind = VERDICT_DENY;
@@ -420,6 +501,8 @@ void policy_judge(const struct policy *policy, const struct question *question, 
     bool is_hidden = hides(policy, question, scratch); /* first, since this uses the scratch, too */
 
     memset(verdict, 0, offsetof(struct verdict, rules));
+    if (question_needs_agent(question))
+        verdict->agent_rule = SPAN_LIT("");
     arena_reset(&scratch->arena);
     if (policy == NULL) {
         deny(verdict, REASON_NO_POLICY);

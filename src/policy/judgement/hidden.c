@@ -27,15 +27,15 @@ static void note_approval(const struct verdict *verdict, struct span rule, struc
     kinds->refused |= verdict->approval_count < VERDICT_APPROVALS_MAX;
 }
 
-static struct applying_kinds kinds_of(const struct verdict *verdict)
+static struct applying_kinds kinds_of(const struct verdict *verdict, unsigned halves)
 {
     struct applying_kinds kinds = {.asks = false};
 
     for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
         const struct verdict_rule *rule = &verdict->rules[i];
 
-        kinds.asks |= rule->asks && !rule->monitor;
-        if (rule->monitor || rule->limited)
+        kinds.asks |= rule->asks && !rule->monitor && (rule->halves & halves);
+        if (rule->monitor || rule->limited || !(rule->halves & halves))
             continue;
         kinds.barred |= rule->barred;
         if (rule->barred)
@@ -49,20 +49,36 @@ static struct applying_kinds kinds_of(const struct verdict *verdict)
     return kinds;
 }
 
-unsigned policy_possible(const struct verdict *against, const struct verdict *favouring)
+/* The verdicts that the rules of these halves may really have given. */
+static unsigned possible_of(const struct verdict *against, const struct verdict *favouring, unsigned halves)
 {
-    struct applying_kinds most = kinds_of(against), least = kinds_of(favouring); /* permits are most in `favouring` */
+    struct applying_kinds most = kinds_of(against, halves), least = kinds_of(favouring, halves); /* permits are most in
+                                                                                                   * `favouring` */
     bool is_denied = least.forbids || least.refused || least.barred;
     unsigned possible = 0;
 
-    if (against->reason == REASON_TOO_COSTLY || favouring->reason == REASON_TOO_COSTLY ||
-        against->rule_count > VERDICT_RULES_MAX || favouring->rule_count > VERDICT_RULES_MAX)
-        return against->kind == favouring->kind ? 1U << against->kind : POLICY_ALL_POSSIBLE;
     if (most.forbids || most.refused || most.barred || (!least.holds && !least.granted && !most.permits))
         possible |= 1U << VERDICT_DENY;
     if ((most.holds || least.holds || most.barred || least.asks) && !is_denied)
         possible |= 1U << VERDICT_HOLD;
     if ((most.granted || least.granted || most.barred || least.permits || least.asks) && !is_denied && !least.holds)
         possible |= 1U << VERDICT_PERMIT;
+    return possible;
+}
+
+unsigned policy_possible(const struct verdict *against, const struct verdict *favouring)
+{
+    unsigned person, agent, possible = 0;
+
+    if (against->reason == REASON_TOO_COSTLY || favouring->reason == REASON_TOO_COSTLY ||
+        against->rule_count > VERDICT_RULES_MAX || favouring->rule_count > VERDICT_RULES_MAX)
+        return against->kind == favouring->kind ? 1U << against->kind : POLICY_ALL_POSSIBLE;
+    if (against->agent_rule.at == NULL)
+        return possible_of(against, favouring, HALVES_BOTH);
+    person = possible_of(against, favouring, 1U << HALF_PERSON);
+    agent = possible_of(against, favouring, 1U << HALF_AGENT);
+    for (enum verdict_kind kind = VERDICT_DENY; kind <= VERDICT_PERMIT; kind++) /* the lower of any two */
+        if (((person & 1U << kind) && agent >= 1U << kind) || ((agent & 1U << kind) && person >= 1U << kind))
+            possible |= 1U << kind;
     return possible;
 }

@@ -86,7 +86,8 @@ static bool look(struct path_walk *path)
 static enum truth recorded_amount(struct rule_walk *walk, const struct policy_limit *limit, struct policy_amount *amount)
 {
     const struct question_hidden *hidden = walk->question->hidden;
-    const struct json_node *spent = limit->kind == LIMIT_SUM ? json_member(hidden->spent, limit->path_text) : NULL;
+    const struct json_node *spent =
+        limit->kind == LIMIT_SUM ? question_recorded_sum(hidden->rules, limit->path_text) : NULL;
 
     if (spent != NULL && spent->type == JSON_NUMBER &&
         json_number_scaled(spent->raw, POLICY_SUM_PLACES, &amount->number) == CODE_OK)

@@ -101,7 +101,7 @@ static void compile_planned(struct compiler *c, const struct yaml_node *step, st
     question->plan.step = (uint32_t)number;
 }
 
-const char *const policy_call_keys[] = {"tenant", "principal", "agent", "upstream", "method", "answers", "tool",
+const char *const policy_call_keys[] = {"tenant", "principal", "agent", "agent_judged", "upstream", "method", "answers", "tool",
                                         "prompt", "resource", "path", "query", "arguments", "params", "approved", "meta",
                                         "param", "time", "client", "session", "correlation", "after", "spent",
                                         "annotations", "plan", "groups", "scopes", "claims", "schema", NULL};
@@ -121,12 +121,17 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
         {"answers", "", &question->answers}, {"path", "", &question->path}, {"query", "", &question->query},
         {"client", "", &question->client},
     };
+    const struct yaml_node *judged = yaml_member(call, "agent_judged");
 
     (void)compiler_is_map_of(c, call, policy_call_keys, "`call`");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, call, texts[i].key, span_text(texts[i].usual));
     if (span_is(question->method, "response") != (question->answers.len > 0))
         FAULT(c, call, "`answers` goes with the method response and only with it; add or remove one of them");
+    if (judged != NULL && judged->type != YAML_BOOL)
+        FAULT(c, judged, "`agent_judged` is true where the call comes at a route with `agent: judged`; write true, or leave "
+              "the line out");
+    question->is_agent_judged = judged != NULL && judged->truth;
     compile_time(c, yaml_member(call, "time"), question);
     compile_who(c, call, question);
     compile_planned(c, yaml_member(call, "plan"), question);

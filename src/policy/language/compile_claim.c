@@ -47,6 +47,7 @@ const struct claim_ask *compile__claim(struct compiler *c, const struct path *pa
     size_t *ends = compiler_alloc(c, steps + 1, sizeof *ends);
     struct buf key;
 
+    c->asks_claim = true;
     if (ask == NULL || kept == NULL || ends == NULL)
         return NULL;
     buf_init(&key, KEY_MAX_BYTES);

@@ -80,8 +80,9 @@ static bool has_words(const struct yaml_node *node)
     return has;
 }
 
-void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
+struct span compile__hash_rule(struct compiler *c, const struct yaml_node *node)
 {
+    unsigned char hash[DIGEST_BYTES];
     struct digest digest;
 
     digest_init(&digest);
@@ -89,4 +90,5 @@ void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsign
     if (c->kinds.map != NULL && has_words(node)) /* which of them its forms name stands in texts */
         add_node(c, &digest, SPAN_NONE, c->kinds.map, 0, false);
     digest_final(&digest, hash);
+    return compiler_copy(c, span_of((const char *)hash, sizeof hash));
 }

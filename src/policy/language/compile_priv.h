@@ -80,7 +80,7 @@ enum code compile__hand_over(struct compiler *c, struct policy **policy, struct 
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void compile__hash_file(struct digest *digest, struct span name, struct span text);
 /* compile_hash.c: the rule as it was written, the patterns and lists that it names included. */
-void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
+struct span compile__hash_rule(struct compiler *c, const struct yaml_node *node);
 
 /* compile_people.c: how many people decide a call that the rule holds, and who. Takes: node: the rule. */
 void compile__people(struct compiler *c, const struct yaml_node *node, struct rule *rule);

@@ -173,6 +173,20 @@ static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *nod
     return true;
 }
 
+/* A permit that names agents gives the agent's half, and the person's as well where it says who that is, too. Any other gives
+ * the person's. What a person grants gives what his rule would, were it a permit. */
+static unsigned char halves_of(const struct compiler *c, const struct rule *rule)
+{
+    const struct names *by = rule->match.by;
+    bool of_person = by[DIM_PRINCIPAL].given || by[DIM_GROUP].given || by[DIM_SCOPE].given || c->asks_claim;
+
+    if (rule->effect == EFFECT_FORBID)
+        return HALVES_BOTH;
+    if (!by[DIM_AGENT].given)
+        return 1U << HALF_PERSON;
+    return of_person ? HALVES_BOTH : 1U << HALF_AGENT;
+}
+
 void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     size_t before = c->faults->added;
@@ -194,7 +208,9 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
         yaml_member(yaml_member(node, "match"), "methods") == NULL)
         rule->match.by[DIM_METHOD] = (struct names){.given = false};
     c->needs_arguments = has_arguments(&rule->match);
+    c->asks_claim = false;
     rule->when = compile__when(c, yaml_member(node, "when"));
+    rule->halves = halves_of(c, rule);
     compile_only_args(c, yaml_member(node, "only_args"), rule);
     compile_arguments(c, yaml_member(node, "arguments"), rule);
     rule->limit = compile__limit(c, yaml_member(node, "limit"));
@@ -202,7 +218,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
         rule->asks |= limit->asks;
     compile__people(c, node, rule);
     if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks) {
-        compile__hash_rule(c, node, rule->hash);
+        rule->people.rule_hash = compile__hash_rule(c, node);
         c->policy->holds = true;
     }
     compile__until(c, yaml_member(node, "until"), rule);

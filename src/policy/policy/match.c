@@ -35,6 +35,11 @@ bool policy_is_protocol(struct span method)
     return span_starts_with(method, SPAN_LIT("notifications/"));
 }
 
+bool question_needs_agent(const struct question *question)
+{
+    return question->is_agent_judged && !policy_is_protocol(question->method);
+}
+
 /* Most globs are a beginning and a `*`, which is compared at once. Others may try their pattern at each place of the name,
  * whose length an agent or an upstream chooses, so they are charged. */
 static enum truth matches_glob(const struct match_name *name, struct span value, struct regex_budget *budget)

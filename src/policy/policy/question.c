@@ -25,6 +25,15 @@ bool question_hides(const struct question_hidden *hidden, const struct json_node
     return false;
 }
 
+const struct json_node *question_recorded_sum(const struct json_node *rules, struct span path)
+{
+    const struct json_node *sum = NULL;
+
+    for (const struct json_node *rule = rules != NULL ? rules->child : NULL; rule != NULL && sum == NULL; rule = rule->next)
+        sum = json_member(json_member(rule, SPAN_LIT("spent")), path);
+    return sum;
+}
+
 bool question_is_of_skill(struct span method, struct span resource)
 {
     const struct span scheme = SPAN_LIT("skill:"), file = SPAN_LIT("/SKILL.md");

@@ -118,7 +118,7 @@ struct question_hidden {
     bool around;                          /* nothing is known of when, whence, after what and by which plan it came */
     bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
     bool hints;                           /* nothing is known of what the server said of the tool, but what `state` knows */
-    const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
+    const struct json_node *rules;        /* the record's, where some say what their sums counted of the call; or NULL */
     uint64_t number;                      /* of the record: a lost value differs from those of all other records */
     bool favours_permit;
 };
@@ -137,6 +137,7 @@ struct question {
     struct span tenant;
     struct span principal;
     struct span agent;             /* the program that acts for the principal; empty: nothing says which */
+    bool is_agent_judged;          /* the route judges it: calls need the agent's half, too */
     const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
     uint32_t group_count, scope_count;
     struct span more_scope;        /* one more scope, which the identity does not have; empty: none */
@@ -168,6 +169,10 @@ struct question {
     const struct question_hidden *hidden; /* NULL: all is known, as of every call at the gate */
 };
 
+/* What sums counted of a recorded call by this path, whichever of its rules says so: it is the same for each; NULL: none did.
+ * Takes: rules: as the record has them; may be NULL. */
+const struct json_node *question_recorded_sum(const struct json_node *rules, struct span path);
+
 /* Whether `$` is params.arguments, so that the other members of params stand in question.params. */
 static inline bool question_has_arguments(const struct question *question)
 {
@@ -184,6 +189,10 @@ static inline bool question_has_uri(struct span method)
  * Verification"): nothing may be cut out of it. Files are known by their URI, of the scheme that the extension names, or
  * by the name of the one that each skill has. */
 bool question_is_of_skill(struct span method, struct span resource);
+
+/* Whether the message needs the agent's half beside the person's. What `protocol` stands for never does: whoever is to connect
+ * asks nothing of the server with it, and lists show no more than calls would be permitted. */
+bool question_needs_agent(const struct question *question);
 
 /* By what the call is counted together with others; empty: nothing. */
 struct span question_value(const struct question *question, enum policy_by by);

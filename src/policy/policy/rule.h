@@ -41,6 +41,7 @@ struct policy_source {
 struct rule {
     struct span id;
     enum effect effect;
+    unsigned char halves; /* of a call that it decides: bits 1 << enum call_half */
     enum answer_effect answer; /* what it does to answers; NONE: it is a rule for calls */
     bool reads_value;          /* some condition asks what the answer holds */
     bool finds;                /* some condition tells where it found something */
@@ -57,7 +58,6 @@ struct rule {
     struct condition schema;      /* for its label and line */
     bool asks;                    /* a permit with a limit over which a person is asked */
     struct verdict_people people; /* who decides, where somebody may be asked */
-    unsigned char hash[DIGEST_BYTES]; /* of what the author wrote, where a person may be asked */
     const struct policy_limit *limit; /* of a permit, the first; or NULL */
     int64_t until_us;                 /* from then on it does not apply; 0: it has no end */
     struct span until_label;

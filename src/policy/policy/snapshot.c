@@ -116,7 +116,7 @@ struct span policy_approval_hash(const struct policy *policy, struct span rule_i
 
     if (rule == NULL || (rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks) || rule->monitor)
         return SPAN_NONE;
-    return span_of(rule->hash, sizeof rule->hash);
+    return rule->people.rule_hash;
 }
 
 struct policy *policy_ref(struct policy *policy)

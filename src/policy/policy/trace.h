@@ -58,6 +58,8 @@ struct trace {
     void (*found)(struct trace *trace, const struct rule *rule, const struct trace_found *found);
     void (*granted)(struct trace *trace, enum policy_known granted);
     void (*hidden)(struct trace *trace); /* the tool that is described */
+    /* What a half came to, where a call needs two. Takes: rule: that decides it; at == NULL: none. */
+    void (*half)(struct trace *trace, enum call_half half, enum verdict_kind kind, enum reason reason, struct span rule);
     void (*enter)(struct trace *trace, const struct condition *condition);
     void (*leave)(struct trace *trace, const struct condition *condition, enum truth truth);
     void (*fact)(struct trace *trace, struct span seen);

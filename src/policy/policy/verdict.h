@@ -22,20 +22,27 @@ enum effect { EFFECT_FORBID = 0, EFFECT_REQUIRE_APPROVAL, EFFECT_PERMIT };
 
 #define VERDICT_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
 
+/* A call needs the person's half of a permit; at a route that judges the agent it needs the agent's half, too. Each is found by
+ * the rules that give it. A forbid stands in both, since neither can be had against it. */
+enum call_half { HALF_PERSON = 0, HALF_AGENT, HALF_COUNT };
+#define HALVES_BOTH ((1U << HALF_PERSON) | (1U << HALF_AGENT))
+
 struct verdict_rule {
     struct span id;
     enum effect effect;
-    bool monitor; /* would have applied; changed nothing */
-    bool limited; /* a permit that would have applied, were it not over a limit */
-    bool asks;    /* a permit that has a limit over which a person is asked */
-    bool barred;  /* a require_approval that denies: the call has arguments which it does not list */
+    /* a call has 64 of them in it: what they say of it lies in two bytes */
+    unsigned char halves; /* that it decides: bits 1 << enum call_half */
+    bool monitor : 1; /* would have applied; changed nothing */
+    bool limited : 1; /* a permit that would have applied, were it not over a limit */
+    bool asks : 1;    /* a permit that has a limit over which a person is asked */
+    bool barred : 1;  /* a require_approval that denies: the call has arguments which it does not list */
 };
 
 /* The rules that a permitted call met: that applied to it, also those that are only monitored. */
 struct policy_met {
     const struct verdict_rule *rules;
     uint32_t count;       /* as verdict.rule_count; beyond VERDICT_RULES_MAX nobody knows which */
-    struct span deciding; /* this rule is met, even if it is over a limit */
+    struct span deciding[HALF_COUNT]; /* these rules are met, even if they are over a limit; at == NULL: none */
 };
 
 /* What is taken of a permit's limits where its call goes on. */
@@ -49,6 +56,7 @@ struct verdict_spent {
 /* Whom a rule asks, and why. */
 struct verdict_people {
     struct span reason;    /* the author's `reason:` */
+    struct span rule_hash; /* of what the author wrote, DIGEST_BYTES */
     uint32_t needed;       /* so many have to grant it */
     struct span approvers; /* of these: a line each, "group:treasury", or "self" alone; at == NULL: of whoever may at all */
 };
@@ -57,22 +65,25 @@ struct verdict_people {
 #define VERDICT_APPROVALS_MAX 8 /* a call that more of them hold is held whatever people say */
 struct verdict_approval {
     struct span rule;
-    struct span rule_hash;
     const struct verdict_people *people;
     bool is_granted;
 };
 
 struct verdict {
     enum verdict_kind kind;
-    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, APPROVAL_REFUSED,
-                                       * RATE_LIMITED, TOO_COSTLY, NO_POLICY, MEMORY */
-    struct span rule;                 /* deciding rule's id; at == NULL: none */
+    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, AGENT_UNKNOWN, NO_AGENT_RULE, FORBIDDEN,
+                                       * APPROVAL_REQUIRED, APPROVAL_REFUSED, RATE_LIMITED, TOO_COSTLY, NO_POLICY, MEMORY */
+    struct span rule;                 /* deciding rule's id; at == NULL: none. Of two halves that say the same, the person's */
+    struct span agent_rule;           /* the rule by which the agent's half is given, or held; empty: none gives it; at == NULL:
+                                       * the call does not need it */
     struct span rule_reason;          /* the author's `reason:`, for the audit */
     struct span say;                  /* the author's `say:`, for the agent */
     struct span undecided;            /* "rule-id: condition" of the deciding rule's first undecided condition; or empty */
     uint32_t rule_count;              /* of rules; may exceed VERDICT_RULES_MAX */
-    struct verdict_spent spent;       /* of the deciding permit: who lets the call go takes it */
-    struct verdict_spent monitor_spent; /* of monitor_rule, where that is a monitored permit */
+    struct verdict_spent spent[HALF_COUNT]; /* of the permits that give the halves, each permit once: who lets the call go
+                                             * takes it */
+    const struct verdict_spent *monitor_spent[HALF_COUNT]; /* likewise, of monitored permits that would give them, or NULL; in
+                                                            * the scratch, so that it is taken at once */
     int64_t wait_us;                  /* RATE_LIMITED: until one of the limits has room again */
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;

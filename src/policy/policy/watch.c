@@ -18,10 +18,15 @@ const struct watch *policy_watch_of(const struct policy_watch *view)
     return (const struct watch *)(const void *)((const char *)view - offsetof(struct watch, view));
 }
 
+static bool has_decided(const struct policy_met *met, struct span rule)
+{
+    return span_equals(rule, met->deciding[HALF_PERSON]) || span_equals(rule, met->deciding[HALF_AGENT]);
+}
+
 static enum policy_known is_met(const struct names *rules, const struct policy_met *met)
 {
     for (uint32_t i = 0; i < met->count && i < VERDICT_RULES_MAX && met->rules[i].id.at != NULL; i++)
-        if ((!met->rules[i].limited || span_equals(met->rules[i].id, met->deciding)) && is_named(rules, met->rules[i].id))
+        if ((!met->rules[i].limited || has_decided(met, met->rules[i].id)) && is_named(rules, met->rules[i].id))
             return POLICY_YES;
     return met->count > VERDICT_RULES_MAX ? POLICY_UNKNOWN : POLICY_NO;
 }

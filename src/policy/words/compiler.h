@@ -73,6 +73,7 @@ struct compiler {
     struct rule *rule;
     const struct yaml_node *condition; /* the map in which an operator stands, with what else goes with it */
     bool of_closing_word; /* a kind of a condition that closes: its regexes match whole words, as where it opens */
+    bool asks_claim;      /* it asks what the token of who calls says */
     bool needs_arguments; /* the rule names tools or prompts: in calls of these `$` is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;

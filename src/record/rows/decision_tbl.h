@@ -73,7 +73,8 @@
     TEXT(AGENT_FROM, agent_from) \
     JSON(ACTORS, actors) \
     JSON(CLIENT_SAYS, client_says) \
-    TEXT(VIA, via)
+    TEXT(VIA, via) \
+    TEXT(AGENT_RULE, agent_rule)
 
 /* Outside the chain, so that it can be erased: the salt of the digests, and texts that they vouch for. */
 #define DECISION_OUTSIDE_TABLE(OWN, KEPT) \

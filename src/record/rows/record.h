@@ -72,6 +72,7 @@ struct audit_decision {
     enum audit_verdict verdict;
     enum reason reason;
     struct span rule, rule_reason, undecided;
+    struct span agent_rule;     /* that gives the agent's half; empty: none does; NULL: the call does not need it */
     struct span rules;          /* JSON array of all applying rules: [{"id","effect","monitor"}] */
     struct span monitor;        /* JSON object of what monitored rules would have done, or NULL */
     uint64_t policy_version;    /* 0: NULL */

@@ -48,7 +48,7 @@ static void expect_same_hashes(const char *text, const char *written)
     court_open(&b, written);
     assert_int_equal(policy_rule_count(a.policy), policy_rule_count(b.policy));
     for (size_t i = 0; i < policy_rule_count(a.policy); i++)
-        assert_memory_equal(a.policy->rules[i].hash, b.policy->rules[i].hash, DIGEST_BYTES);
+        assert_true(span_equals(a.policy->rules[i].people.rule_hash, b.policy->rules[i].people.rule_hash));
     court_close(&a);
     court_close(&b);
 }
@@ -82,7 +82,7 @@ static void test_other_hashes(void **state)
     (void)state;
     court_open(&a, "policy: p\nrules: [{id: r, effect: require_approval, match: {tools: [t, u]}}]\n");
     court_open(&b, "policy: p\nrules: [{id: r, effect: require_approval, match: {tools: [t, v]}}]\n");
-    assert_memory_not_equal(a.policy->rules[0].hash, b.policy->rules[0].hash, DIGEST_BYTES);
+    assert_false(span_equals(a.policy->rules[0].people.rule_hash, b.policy->rules[0].people.rule_hash));
     court_close(&a);
     court_close(&b);
 }

@@ -65,9 +65,9 @@ static void publish(struct bench *bench, const char *match, const char *when)
 /* By what an approval of the call is recognised. Takes: params NULL: none. */
 static void recognise(struct bench *bench, const char *method, const char *params, unsigned char digest[DIGEST_BYTES])
 {
-    const struct verdict_people people = {.reason = SPAN_LIT("because"), .needed = 1};
+    const struct verdict_people people = {.reason = SPAN_LIT("because"), .rule_hash = SPAN_LIT("hash"), .needed = 1};
     struct verdict verdict = {.kind = VERDICT_HOLD, .approval_count = 1,
-                              .approvals = {{SPAN_LIT("r"), SPAN_LIT("hash"), &people, false}}};
+                              .approvals = {{SPAN_LIT("r"), &people, false}}};
     const struct mcp_read_rules rules = {.params = NULL};
     struct call call = {.asked = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop")}};
     struct question *question = &call.asked;

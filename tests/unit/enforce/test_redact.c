@@ -285,8 +285,8 @@ static void rules_and_monitors_are_named(void **state)
 
     assert_true(span_is(gate__rules_text(&bench->text, verdict, &no_marks), "[]"));
     assert_null(gate__monitor_text(&bench->text, verdict).at);
-    verdict->rules[0] = (struct verdict_rule){SPAN_LIT("guard.\"sql\""), EFFECT_FORBID, false, false, false, false};
-    verdict->rules[1] = (struct verdict_rule){SPAN_LIT("open"), EFFECT_PERMIT, true, true, false, false};
+    verdict->rules[0] = (struct verdict_rule){.id = SPAN_LIT("guard.\"sql\""), .effect = EFFECT_FORBID};
+    verdict->rules[1] = (struct verdict_rule){.id = SPAN_LIT("open"), .effect = EFFECT_PERMIT, .monitor = true, .limited = true};
     verdict->rule_count = 2;
     verdict->has_monitor = true;
     verdict->monitor_kind = VERDICT_PERMIT;
@@ -310,7 +310,7 @@ static void too_many_rules_are_counted(void **state)
 
     memset(name, 'n', sizeof name);
     for (int i = 0; i < VERDICT_RULES_MAX; i++)
-        verdict->rules[i] = (struct verdict_rule){span_of(name, sizeof name), EFFECT_FORBID, false, false, false, false};
+        verdict->rules[i] = (struct verdict_rule){.id = span_of(name, sizeof name), .effect = EFFECT_FORBID};
     verdict->rule_count = 1000;
     assert_int_equal(json_read(gate__rules_text(&bench->text, verdict, &no_marks), &json_request_rules, &bench->canonical,
                                &bench->arena, &root, &fault), CODE_OK);

@@ -105,9 +105,9 @@ static void drop_approvals(void) { approvals_free(&approvals); }
 
 static bool takes_of_approvals(const struct caller *caller)
 {
-    const struct verdict_people people = {.reason = SPAN_LIT("because"), .needed = 1};
-    const struct verdict verdict = {.kind = VERDICT_HOLD, .approval_count = 1,
-                                    .approvals = {{SPAN_LIT("r"), SPAN_LIT("12345678901234567890123456789012"), &people, false}}};
+    const struct verdict_people people = {.reason = SPAN_LIT("because"), .needed = 1,
+                                          .rule_hash = SPAN_LIT("12345678901234567890123456789012")};
+    const struct verdict verdict = {.kind = VERDICT_HOLD, .approval_count = 1, .approvals = {{SPAN_LIT("r"), &people, false}}};
     struct json_node root = {.type = JSON_OBJECT, .raw = SPAN_LIT("{}")};
     struct question call = {.tenant = caller->claimed, .principal = caller->is_crowd ? caller->principal : caller->name,
                             .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = caller->name, .root = &root,

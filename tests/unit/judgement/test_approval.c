@@ -317,10 +317,10 @@ static void hash_of(const char *text, char hex[HEX_BYTES])
     court_open(&court, text);
     verdict = judge_mail(&court, &none, OUTSIDE);
     assert_int_equal(verdict->approval_count, 1);
-    assert_true(span_equals(policy_approval_hash(court.policy, SPAN_LIT("r")), verdict->approvals[0].rule_hash));
+    assert_true(span_equals(policy_approval_hash(court.policy, SPAN_LIT("r")), verdict->approvals[0].people->rule_hash));
     assert_null(policy_approval_hash(court.policy, SPAN_LIT("s")).at);
     for (size_t i = 0; i < DIGEST_BYTES; i++)
-        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)verdict->approvals[0].rule_hash.at[i]);
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)verdict->approvals[0].people->rule_hash.at[i]);
     court_close(&court);
 }
 

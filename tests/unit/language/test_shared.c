@@ -69,8 +69,8 @@ static void test_hash(void **state)
                      CODE_OK);
     assert_int_equal(compile_two(SHARING("words", "id: '[a-z]{3}', more: x", "fields: [name, price]"), USER,
                                  &third), CODE_OK);
-    assert_memory_not_equal(first->rules[0].hash, second->rules[0].hash, DIGEST_BYTES);
-    assert_memory_equal(first->rules[0].hash, third->rules[0].hash, DIGEST_BYTES);
+    assert_false(span_equals(first->rules[0].people.rule_hash, second->rules[0].people.rule_hash));
+    assert_true(span_equals(first->rules[0].people.rule_hash, third->rules[0].people.rule_hash));
     policy_unref(&first);
     policy_unref(&second);
     policy_unref(&third);

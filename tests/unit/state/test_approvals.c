@@ -43,14 +43,15 @@ static struct question call_of(const char *principal, const char *arguments, int
     };
 }
 
-static const struct verdict_people people = {SPAN_LIT("because"), 1, SPAN_LIT("group:treasury")};
+static const struct verdict_people people = {.reason = SPAN_LIT("because"), .rule_hash = HASH, .needed = 1,
+                                             .approvers = SPAN_LIT("group:treasury")};
 
 /* What a policy with one require_approval named `r` says. */
 static struct verdict verdict_of(bool is_granted)
 {
     return (struct verdict){
         .kind = is_granted ? VERDICT_PERMIT : VERDICT_HOLD, .approval_count = 1,
-        .approvals = {{SPAN_LIT("r"), HASH, &people, is_granted}},
+        .approvals = {{SPAN_LIT("r"), &people, is_granted}},
     };
 }
 
@@ -286,7 +287,8 @@ static void waits_to_hear_whose_it_is(void **state)
 /* 13.2: the page where who asks decides himself is offered once while a call waits, and for nothing that others decide. */
 static void a_page_is_offered_once(void **state)
 {
-    static const struct verdict_people self = {SPAN_LIT("because"), 1, SPAN_LIT("self")};
+    static const struct verdict_people self = {.reason = SPAN_LIT("because"), .rule_hash = HASH, .needed = 1,
+                                               .approvers = SPAN_LIT("self")};
     struct question call = call_of("bot", "{}", NOW);
     struct verdict verdict = verdict_of(false);
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
@@ -338,7 +340,7 @@ static void two_are_taken_together(void **state)
     struct approval_marks marks = {.mark = mark};
 
     (void)state;
-    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), HASH, &people, true};
+    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), &people, true};
     both.approval_count = 2;
     answer(&call, 1, true, NOW + SECOND, 1);
     assert_false(approvals_take(approvals, &call, &both, &marks));

@@ -534,7 +534,7 @@ static void test_what_a_person_lets_pass_counts(void **state)
     for (int i = 0; i < 2; i++) { /* approved, one that is given back and one that goes up */
         gate_state_judge(&moment, room.policy, &pay, false, room.scratch, room.verdict, &token);
         assert_int_equal(room.verdict->kind, VERDICT_PERMIT);
-        assert_true(room.verdict->spent.beyond);
+        assert_true(room.verdict->spent[HALF_PERSON].beyond);
         if (i == 0)
             gate_token_give_back(&token);
         else

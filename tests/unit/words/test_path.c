@@ -424,11 +424,11 @@ static void test_hash(void **state)
     struct policy *first = compiled(SHARING, USER), *again = compiled(USER, SHARING);
 
     (void)state;
-    assert_memory_equal(first->rules[0].hash, again->rules[0].hash, DIGEST_BYTES);
+    assert_true(span_equals(first->rules[0].people.rule_hash, again->rules[0].people.rule_hash));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct policy *other = compiled(others[i], USER);
 
-        assert_memory_not_equal(first->rules[0].hash, other->rules[0].hash, DIGEST_BYTES);
+        assert_false(span_equals(first->rules[0].people.rule_hash, other->rules[0].people.rule_hash));
         policy_unref(&other);
     }
     policy_unref(&first);
