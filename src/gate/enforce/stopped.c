@@ -35,12 +35,17 @@ static const struct stop *find_stop(const struct stops *stops, const struct ques
                                      [STOP_TOOL] = asked->tool};
     unsigned char session[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
+    const struct stop *found;
 
     if (asked->session.len > 0 && stops_name_sessions(stops)) {
         digest_of(asked->session, session);
         num_hex(session, sizeof session, hex);
         by[STOP_SESSION] = span_of(hex, sizeof hex);
     }
+    found = stops_find(stops, by, now_us);
+    if (found != NULL || asked->via.len == 0)
+        return found;
+    by[STOP_TOOL] = asked->via; /* who stops a tool that calls others stops what it would call */
     return stops_find(stops, by, now_us);
 }
 
