@@ -438,7 +438,7 @@ static void passed(void)
     sim->route->pass_count = 3;
     sim->route->public_url = SPAN_LIT("https://gate.example/mcp");
     sim->route->public_path_at = 20;
-    sim->route->resource = (struct proxy_resource){.servers = &(const struct span){"https://id.example", 18}, .server_count = 1};
+    sim->route->resource = (struct proxy_resource){.servers = &(struct span){"https://id.example", 18}, .server_count = 1};
     arm();
     get("/health", "X-A: b\r\n");
     (void)answer("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

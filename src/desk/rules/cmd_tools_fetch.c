@@ -153,7 +153,7 @@ static int fetch_all(struct fetching *fetching, const struct conf *conf)
         return complain(STATUS_USAGE, "no route of the configuration is named \"%s\"; nobody was asked", stranger);
     for (size_t i = 0; i < conf->proxy->route_count; i++) {
         const struct proxy_route *route = &conf->proxy->routes[i];
-        bool is_meant = given->count == 0;
+        bool is_meant = given->count == 0 && span_is_empty(route->front.client); /* nobody has tools where people log in */
 
         for (int j = 0; j < given->count; j++)
             is_meant |= span_is(route->name, given->operands[j]);

@@ -41,7 +41,8 @@ bool back_stop(struct pair *pair);
 bool deny_step(struct pair *pair);
 void deny_answer(struct pair *pair, enum reason reason); /* writes the gate's answer and enters DENY */
 int deny_status(struct pair *pair, enum reason reason);
-void deny_metadata(struct pair *pair); /* answers with the metadata of the route as a protected resource */
+/* Answers what the gate itself says to OAuth's clients (discovery/discovery.h), or has it refused. Takes: body: of a POST. */
+void deny_by_telling(struct pair *pair, struct span body);
 void deny_preflight(struct pair *pair);
 
 #endif

@@ -16,7 +16,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
     const struct exchange *exchange = &pair->exchange;
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
 
-    if (exchange->pass == &discovery_pass) {
+    if (discovery_is_told_to_all(exchange)) {
         /* One answer for all pages, since caches on the way keep it. */
         buf_add_span(out, SPAN_LIT("Access-Control-Allow-Origin: *\r\n"));
     } else {
@@ -36,7 +36,7 @@ enum code deny__common_headers(struct pair *pair, struct buf *out)
         http_write_header(out, exchange_correlation_name(exchange), call->asked.correlation);
     if (call->seq != 0)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
-    if (exchange->origin_allowed || exchange->pass == &discovery_pass)
+    if (exchange->origin_allowed || discovery_is_told_to_all(exchange))
         write_cors(pair, out);
     pair->close_after = pair->close_after || pair->lane->way != LANE_SERVES;
     if (pair->close_after || pair->asks.place != HTTP_PLACE_DONE)
@@ -55,7 +55,9 @@ static uint64_t retry_after_s(const struct exchange *exchange, enum reason reaso
 
 static struct span verbs_of(const struct exchange *exchange)
 {
-    return span_text(exchange->pass == &discovery_pass ? "GET, HEAD" : exchange->dialect->verbs);
+    bool is_declared = exchange->pass == NULL || exchange->pass->oauth == OAUTH_NONE;
+
+    return span_text(is_declared ? exchange->dialect->verbs : exchange->pass->is_post ? "POST" : "GET, HEAD");
 }
 
 /* Writes why the pipe is refused, for the pipe's stderr and not for the agent, since it names files. Whatever the
@@ -85,6 +87,10 @@ static void write_hints(const struct pair *pair, enum reason reason, int status,
         discovery_challenge(exchange, reason, out);
     if (reason == REASON_METADATA)
         buf_add_span(out, SPAN_LIT("Cache-Control: public, max-age=300\r\n"));
+    if (reason == REASON_OAUTH_SENT || reason == REASON_OAUTH_REGISTERED)
+        buf_add_span(out, SPAN_LIT("Cache-Control: no-store\r\n"));
+    if (reason == REASON_OAUTH_SENT)
+        http_write_line(out, SPAN_LIT("Location: "), buf_peek(&exchange->text));
     if (status == 429 || reason == REASON_RATE_LIMITED || reason == REASON_STARTING)
         http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (reason == REASON_CONFIGURATION_DIFFERS)
@@ -296,16 +302,22 @@ void deny_preflight(struct pair *pair)
     end_unjudged(pair, REASON_PREFLIGHT, buf_code(out));
 }
 
-void deny_metadata(struct pair *pair)
+void deny_by_telling(struct pair *pair, struct span body)
 {
     struct buf *text = &pair->exchange.text;
+    enum reason reason;
     enum code code;
 
     buf_clear(text);
-    code = discovery_write_metadata(&pair->exchange, text);
-    if (code == CODE_OK)
-        code = write_answer(pair, REASON_METADATA, reason_status(REASON_METADATA), MCP_FORM_JSON, buf_peek(text));
-    end_unjudged(pair, REASON_METADATA, code);
+    reason = discovery_write(pair, body, text);
+    if (reason_status(reason) >= 400) {
+        pair->exchange.call->refused = reason;
+        pair_go(pair, STEP_JUDGE); /* a refusal is recorded */
+        return;
+    }
+    code = reason == REASON_OAUTH_SENT ? write_answer(pair, reason, reason_status(reason), MCP_FORM_NONE, SPAN_NONE)
+                                       : write_answer(pair, reason, reason_status(reason), MCP_FORM_JSON, buf_peek(text));
+    end_unjudged(pair, reason, code);
 }
 
 bool deny_step(struct pair *pair)

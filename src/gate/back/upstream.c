@@ -408,6 +408,18 @@ static void write_judged(const struct pair *pair, struct buf *out)
         write_caller(exchange, out);
 }
 
+/* Writes what of a client's headers goes to the provider behind a front: the origin of its page, by which providers tell pages
+ * from programs. Returns: the type of what goes up. */
+static struct span write_token_headers(const struct http_head *head, struct buf *out)
+{
+    struct span origin = http_head_known(head, HTTP_NAME_ORIGIN);
+
+    buf_add_text(out, "Accept: application/json\r\n");
+    if (origin.at != NULL)
+        http_write_line(out, SPAN_LIT("Origin: "), origin);
+    return SPAN_LIT("application/x-www-form-urlencoded");
+}
+
 enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
                                struct buf *out)
 {
@@ -416,13 +428,18 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     const struct proxy_upstream *upstream = &exchange->route->upstream;
     /* A call's body is the JSON that was judged; a body for a declared path has the type that its sender names. */
     struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
+    bool is_token = exchange->pass != NULL && exchange->pass->oauth == OAUTH_TOKEN;
     struct except_list list;
 
     write_path(pair, method, out);
-    list_except(pair, is_ours, &list);
     http_write_line(out, SPAN_LIT("Host: "),
                     upstream->preserve_host ? http_head_known(head, HTTP_NAME_HOST) : upstream->authority);
-    http_write_passing(out, head, &list.except);
+    if (is_token) {
+        media = write_token_headers(head, out);
+    } else {
+        list_except(pair, is_ours, &list);
+        http_write_passing(out, head, &list.except);
+    }
     write_judged(pair, out);
     if (is_ours)
         http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json, text/event-stream"));

@@ -9,6 +9,7 @@
 #define CONF_CONF_H
 
 #include "crypto/digest.h"
+#include "identity/people_role.h"
 #include "identity/provider.h"
 #include "os/resolve.h"
 #include "runner/runner.h"
@@ -54,20 +55,6 @@ struct conf_pipe {
     uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
     const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
 };
-
-/* What a person may do over the gate's control socket: by the groups of the machine that he is in, or by who he is. */
-enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE_ADMINS, PEOPLE_VIEWERS, PEOPLE_RESPONDERS,
-                   PEOPLE_ROLES };
-#define PEOPLE_BIT(role) (1u << (role))
-#define PEOPLE_AUDITS_TENANTS PEOPLE_BIT(PEOPLE_ROLES) /* `auditor:TENANT`, and no other's rows */
-#define PEOPLE_DECIDES_TENANTS PEOPLE_BIT(PEOPLE_ROLES + 1) /* `approver:TENANT`, and no other's held calls */
-#define PEOPLE_DECIDES_OWN PEOPLE_BIT(PEOPLE_ROLES + 2) /* no role: a login says which principal of which tenant this is */
-
-#define PEOPLE_ROLES_TEXT "viewer, approver, 'approver:TENANT', author, auditor, 'auditor:TENANT', responder or admin"
-extern const struct span people_role_names[PEOPLE_ROLES];
-/* One role as it is written: "approver", "auditor:acme". Takes: tenant: set to what stands behind the colon, or to nothing.
- * Returns: its bit; 0: it is none. */
-unsigned people_role_read(struct span text, struct span *tenant);
 
 /* One of `members`: a person by name, or all whom a provider says to be in a group. */
 struct conf_member {
@@ -219,5 +206,8 @@ enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_
 /* Likewise of `telemetry:` and of `admin:`. *out holds secrets, which proxy_upstream_fini(&out->server) frees in any case. */
 enum code conf_telemetry(struct conf_file *file, struct arena *arena, struct conf_telemetry *out, struct faults *faults)
     MUST_USE;
+
+struct yaml_node;
+bool conf_is_front(const struct yaml_node *route); /* whether people log in by it, and nobody calls */
 
 #endif

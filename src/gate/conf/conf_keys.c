@@ -110,6 +110,14 @@ const struct conf_key conf__outgoing[] = {
     KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),                    \
     KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(header_keys, "a header"))
 
+const struct conf_key conf__front[] = {
+    KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Whose people log in here: a name in `providers`. Routes that take its tokens "
+        "lead clients here."),
+    KEY("id", TEXT, BY_HAND, 0, 0, NULL, "The public client that is registered there."),
+    KEY("authorize", TEXT, BY_HAND, 0, 0, NULL, "Its authorization endpoint: 'https://HOST/PATH'."),
+    KEY("scope_prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands there before a scope without `/`: 'api://ID/'."),
+    {.name = NULL}};
+
 const struct conf_key conf__url[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
     CLIENT_KEYS(conf__header),
@@ -118,8 +126,10 @@ const struct conf_key conf__url[] = {
     KEY("preserve_host", BOOL, AT(proxy_upstream, preserve_host), 0, 0, "false", "The agent's Host goes up, not the URL's."),
     KEY("authorization", MAP, BY_HAND, 0, 0, NULL, "What goes up in Authorization, in place of the agent's.",
         IN(conf__outgoing, "`authorization`")),
-    KEY("oauth", WORD, BY_HAND, 0, 0, NULL, "Its challenges and metadata name the gate's URL, and agents' tokens are for it.",
-        WORDS("relay")),
+    KEY("oauth", WORD, BY_HAND, 0, 0, NULL, "relay: its challenges and metadata name the gate's URL, and agents' tokens are "
+        "for it. front: it is a provider's token endpoint, and official clients log in at `public_url`.",
+        WORDS("relay", "front")),
+    KEY("client", MAP, BY_HAND, 0, 0, NULL, "As which client they do, for `oauth: front`.", IN(conf__front, "`client`")),
     KEY("command", WORDS, BY_HAND, 0, 0, NULL, "A program that the gate runs, in place of `url`."),
     {.name = NULL}};
 

@@ -6,37 +6,6 @@
 
 #define MAX_LIST 256
 
-/* It begins with '/', and has no `%`, `..`, `//`, `;`, `\`, query or fragment. */
-static bool is_plain(struct span path)
-{
-    if (path.len == 0 || path.at[0] != '/')
-        return false;
-    for (size_t i = 0; i < path.len; i++) {
-        struct span rest = span_part(path, i, SIZE_MAX);
-
-        if (path.at[i] <= 0x20 || (unsigned char)path.at[i] >= 0x7f || strchr("%;\\?#\"<>^`{|}[]", path.at[i]) != NULL)
-            return false;
-        if (span_starts_with(rest, SPAN_LIT("//")) || span_starts_with(rest, SPAN_LIT("/../")) ||
-            span_starts_with(rest, SPAN_LIT("/./")) || span_is(rest, "/..") || span_is(rest, "/."))
-            return false;
-    }
-    return true;
-}
-
-bool conf__path_is_template(struct span path)
-{
-    const char *mark = memmem(path.at, path.len, SLUG_MARK, sizeof SLUG_MARK - 1);
-    struct span before, behind;
-
-    if (path.len == 0 || mark == NULL)
-        return is_plain(path);
-    before = span_of(path.at, (size_t)(mark - path.at));
-    behind = span_part(path, before.len + sizeof SLUG_MARK - 1, SIZE_MAX);
-    return span_ends_with(before, SPAN_LIT("/")) &&
-           (span_is(before, "/") || is_plain(span_part(before, 0, before.len - 1))) &&
-           (span_is_empty(behind) || is_plain(behind));
-}
-
 /* ---- slugs ---- */
 
 static void read_slug_list(struct conf_reader *reader, const struct yaml_node *list, struct proxy_route *route)
@@ -94,7 +63,7 @@ void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct
 
 static bool is_template(const struct proxy_route *route, struct span path, bool is_wild)
 {
-    return (conf__path_is_template(path) || (is_wild && path.len == 0)) && span_find(path, '*') == path.len &&
+    return (slug_path_is_fit(path) || (is_wild && path.len == 0)) && span_find(path, '*') == path.len &&
            !(is_wild && span_ends_with(path, SPAN_LIT("/"))) && (route->slugs.count > 0 || !slug_is_in(path));
 }
 

@@ -71,7 +71,7 @@ struct conf_key {
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__method[], conf__unwrap[], conf__apps[],
-    conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[],
+    conf__rates[], conf__front[], conf__url[], conf__program[], conf__server[], conf__header[],
     conf__posted_header[], conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[],
     conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[],
     conf__login[], conf__nobody[],
@@ -149,7 +149,6 @@ enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults
 void conf__name_files(struct conf_reader *reader, const struct yaml_node *map, const struct conf_key *keys);
 void conf__admin_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin);
 
-bool conf__path_is_template(struct span path); /* a plain path, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
 void conf__warn_of_old_lists(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);

@@ -34,7 +34,7 @@ static bool take_url(struct proxy_route *route, struct span url)
     struct http_authority authority;
 
     if (scheme == 0 || !http_authority_read(span_part(rest, 0, rest.len - path.len), &authority) ||
-        (path.len > 0 && !conf__path_is_template(path)) || slug_is_in(path) != (route->slugs.count > 0))
+        (path.len > 0 && !slug_path_is_fit(path)) || slug_is_in(path) != (route->slugs.count > 0))
         return false;
     route->public_url = url;
     route->public_path_at = url.len - path.len;
@@ -164,17 +164,85 @@ static bool read_tokens(struct conf_reader *reader, const struct yaml_node *list
     return takes;
 }
 
+/* ---- a front ---- */
+
+bool conf_is_front(const struct yaml_node *route)
+{
+    const struct yaml_node *oauth = yaml_member(yaml_member(route, "upstream"), "oauth");
+
+    return oauth != NULL && span_is(oauth->text, "front");
+}
+
+/* What is said of calls, or to a server with the gate's own credential, has no meaning where people log in. */
+static void allow(struct conf_reader *reader, const struct yaml_node *map, const char *const *names)
+{
+    for (const struct yaml_node *node = map->child; node != NULL; node = node->next) {
+        size_t at = 0;
+
+        while (names[at] != NULL && !span_is(node->key, names[at]))
+            at++;
+        if (names[at] == NULL)
+            CONF_FAULT(reader, node, "`%.*s` has no meaning for `oauth: front`, where people log in and nobody calls; leave it "
+                       "out", SPAN_ARG(node->key));
+    }
+}
+
+/* The URL by which clients know it, without a slash at its end, and where its paths are. */
+static void place_front(struct proxy_route *route)
+{
+    struct oauth_front *front = &route->front;
+
+    front->url = route->public_url;
+    front->path_at = route->public_path_at;
+    if (span_ends_with(front->url, SPAN_LIT("/")))
+        front->url.len--;
+    route->path = front->url.len > front->path_at ? span_part(front->url, front->path_at, SIZE_MAX) : SPAN_LIT("/");
+    route->public_url = SPAN_NONE; /* it is no resource */
+}
+
+static void read_front(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const of_route[] = {"name", "upstream", "public_url", "origins", "timeouts", "limits", NULL};
+    static const char *const of_upstream[] = {"url", "ca", "crl", "ocsp", "insecure", "oauth", "client", NULL};
+    const struct yaml_node *upstream = yaml_member(map, "upstream"), *authorize, *prefix;
+    const struct yaml_node *client = conf__need(reader, upstream, "client", "{provider: corp, id: ID, authorize: URL}");
+    const struct identity_provider *provider;
+    struct oauth_front *front = &route->front;
+
+    allow(reader, map, of_route);
+    allow(reader, upstream, of_upstream);
+    if (conf__need(reader, map, "public_url", "'https://gate.example.com/login'") != NULL)
+        place_front(route);
+    if (client == NULL || !conf__map(reader, client, conf__front, "`client`"))
+        return;
+    provider = conf__provider_of(reader, client, "provider");
+    front->issuer = provider != NULL ? span_text(provider->rules.issuer) : SPAN_NONE;
+    front->client = conf__text_of(reader, client, "id");
+    (void)conf__need(reader, client, "id", "8f1c…, as the provider calls it");
+    authorize = conf__need(reader, client, "authorize", "'https://id.example.com/authorize'");
+    front->authorize = authorize != NULL ? span_text(conf__provider_url(reader, authorize)) : SPAN_NONE;
+    prefix = yaml_member(client, "scope_prefix");
+    front->scopes = prefix != NULL ? read_scope(reader, prefix) : SPAN_NONE;
+    if (prefix != NULL && !span_ends_with(front->scopes, SPAN_LIT("/")))
+        CONF_FAULT(reader, prefix, "what stands before a scope ends with `/`; write 'api://ID/'");
+}
+
 void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const words[] = {"relay", NULL};
+    static const char *const words[] = {"relay", "front", NULL};
     const struct yaml_node *oauth = yaml_member(yaml_member(map, "upstream"), "oauth");
     const struct yaml_node *url = yaml_member(map, "public_url"), *step_up = yaml_member(map, "step_up");
     bool takes_tokens;
 
     if (url != NULL)
         read_public_url(reader, url, route);
-    if (oauth != NULL)
-        (void)conf__word(reader, oauth, "oauth", words);
+    if (oauth != NULL && conf__word(reader, oauth, "oauth", words) == 1) {
+        read_front(reader, map, route);
+        return;
+    }
+    if (yaml_member(yaml_member(map, "upstream"), "client") != NULL)
+        CONF_FAULT(reader, yaml_member(yaml_member(map, "upstream"), "client"), "`client` has no meaning without `oauth: "
+                   "front`; write that beside it, or leave it out");
     takes_tokens = read_tokens(reader, yaml_member(map, "identity"), oauth != NULL, route);
     if (oauth != NULL)
         relay(reader, oauth, route);

@@ -48,7 +48,7 @@ static void read_place(struct conf_reader *reader, const struct yaml_node *map, 
     if (route->subtree)
         path.len -= 2;
     route->path = path;
-    if ((!conf__path_is_template(path) && !(route->subtree && path.len == 0)) || span_find(path, '*') < path.len ||
+    if ((!slug_path_is_fit(path) && !(route->subtree && path.len == 0)) || span_find(path, '*') < path.len ||
         (route->subtree && span_ends_with(path, SPAN_LIT("/"))))
         CONF_FAULT(reader, node, "a path begins with `/` and holds no `%%`, `..`, `//`, `;`, `\\`, query or blank, and `*` "
                    "only as a last `/*` and `" SLUG_MARK "` as one whole segment; write /shop/mcp, /shop/* or /mcp/" SLUG_MARK);
@@ -385,6 +385,8 @@ static const char *misfit(const struct proxy_route *server)
                "`.` and `-`; give the route such a name";
     if (server->server_count > 0)
         return "it is such an endpoint itself; name its servers";
+    if (!span_is_empty(server->front.client))
+        return "people log in there, and nobody calls it; take it out";
     if (server->is_pipe || server->slugs.count > 0 || server->subtree)
         return "it is a route for pipes, for a subtree or with slugs, which is not one server; write a route for the one that "
                "is meant";
@@ -421,7 +423,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->is_pipe = conf__is_pipe(map);
     if (route->is_pipe)
         check_pipe(reader, map);
-    else
+    else if (!conf_is_front(map))
         read_place(reader, map, route);
     read_dialect(reader, map, route);
     read_transports(reader, map, route);

@@ -34,7 +34,7 @@ static const char *split_url(struct span text, struct url *url)
         return "it names a user; use `headers` for credentials";
     if (!http_authority_read(url->authority, &authority))
         return "its host is not written as a name, a name and a port, or an address";
-    if (!conf__path_is_template(url->path))
+    if (!slug_path_is_fit(url->path))
         return "its path holds a query, a fragment, `%`, `..`, `//`, `;` or a character that is no path's";
     url->host = authority.name;
     if (url->host.len > 2 && url->host.at[0] == '[')

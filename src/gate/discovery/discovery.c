@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/discovery.h"
 
+#include "oauth/spread.h"
+
 #include "base/ascii.h"
-#include "base/num.h"
 #include "http/authority.h"
 #include "identity/key_set.h"
 #include "json/json.h"
@@ -14,10 +15,15 @@
 
 #define METADATA SPAN_LIT("/.well-known/oauth-protected-resource")
 #define SCOPES_MAX_BYTES 1024
-#define ROUNDS_MAX 4 /* how often escapes may lie within escapes */
-#define TOKEN_MIN_BYTES 8 /* shorter tokens may be part of other words by chance */
 
-const struct proxy_pass discovery_pass = {.path = {"", 0}, .upstream_path = {"", 0}};
+/* A path that leads nowhere, or where its route's upstream is. */
+static const struct proxy_pass passes[] = {
+    [OAUTH_RESOURCE] = {.oauth = OAUTH_RESOURCE},
+    [OAUTH_SERVER] = {.oauth = OAUTH_SERVER},
+    [OAUTH_AUTHORIZE] = {.oauth = OAUTH_AUTHORIZE},
+    [OAUTH_TOKEN] = {.oauth = OAUTH_TOKEN, .is_post = true},
+    [OAUTH_REGISTER] = {.oauth = OAUTH_REGISTER, .is_post = true},
+};
 
 /* ---- the URL that agents know ---- */
 
@@ -66,70 +72,9 @@ static bool takes_tokens(const struct proxy_route *route)
     return false;
 }
 
-/* Returns: the byte that a server makes of what begins at `*at`. *at: moves behind that. */
-static unsigned char unescape(struct span text, size_t *at)
-{
-    struct span digits = span_part(text, *at + 1, 2);
-    unsigned char byte = (unsigned char)text.at[(*at)++];
-
-    if (byte == '%' && digits.len == 2 && num_unhex(digits, &byte, 1) == CODE_OK)
-        *at += digits.len;
-    return byte;
-}
-
-/* Whether the text holds the token, or a query has a parameter `access_token`. */
-static bool says_token(struct span text, struct span token, bool is_query)
-{
-    if (token.len >= TOKEN_MIN_BYTES && memmem(text.at, text.len, token.at, token.len) != NULL)
-        return true;
-    while (is_query && !span_is_empty(text)) {
-        size_t end = span_find(text, '&') < span_find(text, ';') ? span_find(text, '&') : span_find(text, ';');
-        struct span one = span_part(text, 0, end);
-
-        if (span_equals_nocase(span_part(one, 0, span_find(one, '=')), SPAN_LIT("access_token")))
-            return true;
-        text = span_part(text, end + 1, SIZE_MAX);
-    }
-    return false;
-}
-
-/* The same for what servers, and servers behind them, make of the text by unescaping it again and again. Returns: true also
- * after more rounds than anybody needs, and without memory. */
-static bool holds(struct span text, struct span token, bool is_query)
-{
-    bool found = says_token(text, token, is_query);
-    size_t size = text.len, len;
-    char *plain = NULL;
-
-    for (unsigned round = 0; !found && span_find(text, '%') < text.len; round++) {
-        if (plain == NULL && (plain = mem_alloc(size)) == NULL)
-            return true;
-        for (size_t at = len = 0; at < text.len;)
-            plain[len++] = (char)unescape(text, &at);
-        if (len == text.len)
-            break;
-        text = span_of(plain, len);
-        found = round == ROUNDS_MAX || says_token(text, token, is_query);
-    }
-    if (plain != NULL)
-        mem_wipe(plain, size);
-    mem_free(plain);
-    return found;
-}
-
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head)
 {
-    struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
-    struct span token = span_trim(span_part(shown, span_find(shown, ' '), SIZE_MAX));
-
-    if (!takes_tokens(route))
-        return false;
-    if (holds(http_head_path(head), token, false) || (head->has_query && holds(http_head_query(head), token, true)))
-        return true;
-    for (size_t i = 0; i < head->count; i++)
-        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && holds(http_head_value(head, i), token, false))
-            return true;
-    return false;
+    return takes_tokens(route) && spread_is_found(head);
 }
 
 /* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, but a header only this. */
@@ -300,6 +245,8 @@ bool discovery_is_asked(const struct pair *pair)
 
     if (exchange->route != NULL && exchange->pass == NULL)
         return false;
+    if (exchange->pass != NULL && exchange->pass->oauth != OAUTH_NONE)
+        return true;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (span_is(path, ends[i]))
             return true;
@@ -330,7 +277,8 @@ bool discovery_may_redirect(const struct pair *pair)
     struct span location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
     struct http_authority there, behind;
 
-    if (exchange->pass == NULL || !http_authority_read(exchange->route->upstream.authority, &behind))
+    if (exchange->pass == NULL || exchange->pass->oauth != OAUTH_NONE ||
+        !http_authority_read(exchange->route->upstream.authority, &behind))
         return false;
     if (read_host(location, SPAN_LIT("http://"), &there))
         return is_loopback(there.name) && !span_is_empty(there.port) &&
@@ -342,7 +290,7 @@ bool discovery_may_redirect(const struct pair *pair)
 /* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
 enum code discovery_refuse(enum reason reason, int status, struct buf *out)
 {
-    const char *error = status == 401                    ? "invalid_client"
+    const char *error = status == 401 || reason == REASON_OAUTH_CLIENT ? "invalid_client"
                         : status == 403                  ? "access_denied"
                         : status == 429 || status == 503 ? "temporarily_unavailable"
                         : status >= 500                  ? "server_error"
@@ -424,14 +372,40 @@ enum code discovery_rewrite_challenge(const struct exchange *exchange, struct sp
 /* ---- metadata that the gate makes ---- */
 
 /* Whether the gate makes the metadata at this path. A subtree has one set for all below it. *slug: set where it is so. */
-bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug)
+static bool is_made(const struct proxy_route *route, struct span path, struct span *slug)
 {
     struct span rest;
 
-    *slug = SPAN_NONE;
     return route->resource.server_count > 0 && span_starts_with(path, METADATA) &&
            slug_matches_below(&route->slugs, public_path(route, true), span_part(path, METADATA.len, SIZE_MAX), slug, &rest) &&
            (span_is_empty(rest) || route->subtree);
+}
+
+const struct proxy_pass *discovery_find(const struct proxy_route *route, struct span path, struct span *slug)
+{
+    enum oauth_step step;
+
+    *slug = SPAN_NONE;
+    if (span_is_empty(route->front.client))
+        step = is_made(route, path, slug) ? OAUTH_RESOURCE : OAUTH_NONE;
+    else
+        step = oauth_front_step(&route->front, path);
+    return step != OAUTH_NONE ? &passes[step] : NULL;
+}
+
+static enum oauth_step step_of(const struct exchange *exchange)
+{
+    return exchange->pass != NULL ? exchange->pass->oauth : OAUTH_NONE;
+}
+
+bool discovery_is_told_to_all(const struct exchange *exchange)
+{
+    return step_of(exchange) == OAUTH_RESOURCE || step_of(exchange) == OAUTH_SERVER;
+}
+
+bool discovery_is_answered(const struct exchange *exchange)
+{
+    return step_of(exchange) != OAUTH_NONE && step_of(exchange) != OAUTH_TOKEN;
 }
 
 static void write_list(const char *name, const struct span *texts, size_t count, struct buf *out)
@@ -467,6 +441,20 @@ enum code discovery_write_metadata(const struct exchange *exchange, struct buf *
     if (resource->certificate)
         buf_add_text(out, ",\"tls_client_certificate_bound_access_tokens\":true");
     return buf_add_text(out, "}");
+}
+
+enum reason discovery_write(struct pair *pair, struct span body, struct buf *out)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct oauth_front *front = &exchange->route->front;
+    enum code code;
+
+    if (step_of(exchange) == OAUTH_AUTHORIZE)
+        return oauth_front_authorize(front, http_head_query(&pair->asks.head), out);
+    if (step_of(exchange) == OAUTH_REGISTER)
+        return oauth_front_register(front, body, &exchange->arena, out);
+    code = step_of(exchange) == OAUTH_SERVER ? oauth_front_metadata(front, out) : discovery_write_metadata(exchange, out);
+    return code == CODE_OK ? REASON_METADATA : REASON_MEMORY;
 }
 
 /* ---- metadata that the upstream makes ---- */

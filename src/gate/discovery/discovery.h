@@ -11,10 +11,15 @@
 
 #include "lane/pair.h"
 
-/* Stands for the metadata that the gate makes of a protected resource (RFC 9728): a declared path that leads nowhere. */
-extern const struct proxy_pass discovery_pass;
-bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug);
-enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out);
+/* What the path is to OAuth's clients, on this route, without being declared. *slug: set where it is.
+ * Returns: NULL: nothing. */
+const struct proxy_pass *discovery_find(const struct proxy_route *route, struct span path, struct span *slug);
+enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out); /* of the route as a resource */
+bool discovery_is_told_to_all(const struct exchange *exchange); /* whether it is metadata, which pages of any origin may read */
+bool discovery_is_answered(const struct exchange *exchange);    /* whether the gate answers, and no upstream */
+/* Writes that answer; in the place of a redirect's body where it leads. Takes: body: of a POST. Returns: the reason that says
+ * what it is; one with the status of an error is a refusal. */
+enum reason discovery_write(struct pair *pair, struct span body, struct buf *out);
 /* Whether the head holds the access token in a second place, from where it would go up. RFC 6750, 2. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head);
 void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* after a denial */

@@ -143,6 +143,7 @@ static void fill_in(struct proxy_conf *conf)
         route->correlation_header = proxy_correlation_header(route);
         route->tenant_header = proxy_tenant_header(route);
         conf->has_hosts = conf->has_hosts || !span_is_empty(route->host);
+        conf->has_fronts = conf->has_fronts || !span_is_empty(route->front.client);
     }
     for (size_t i = 0; i < conf->route_count; i++)
         wait_for_servers(conf, &conf->routes[i]);
@@ -211,7 +212,7 @@ static bool is_one_server(const struct proxy_upstream *a, const struct proxy_ups
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
 {
     for (size_t i = 0; i < conf->route_count; i++)
-        if (is_one_server(&conf->routes[i].upstream, server) &&
+        if (span_is_empty(conf->routes[i].front.client) && is_one_server(&conf->routes[i].upstream, server) &&
             slug_resembles(conf->routes[i].upstream.path, path, conf->routes[i].subtree))
             return true;
     return false;
@@ -415,6 +416,30 @@ static enum code check_resources(const struct proxy_conf *conf, struct why *why)
     return CODE_OK;
 }
 
+/* Has the metadata of routes lead to the fronts of their providers. */
+static enum code lead_to_fronts(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct oauth_front *front = &conf->routes[i].front;
+        bool has_led = span_is_empty(front->client);
+
+        for (size_t n = 0; n < conf->route_count; n++)
+            for (size_t j = 0; j < conf->routes[n].resource.server_count && !span_is_empty(front->client); j++) {
+                struct span *server = &conf->routes[n].resource.servers[j];
+
+                if (!span_equals(*server, front->issuer))
+                    continue;
+                *server = front->url;
+                has_led = true;
+            }
+        if (!has_led)
+            return why_set(why, CODE_INVALID, "route %.*s: no client is led here, since no route with a URL for clients takes "
+                           "tokens of its provider, or another front has them; take it out, or write `public_url` there",
+                           SPAN_ARG(conf->routes[i].name));
+    }
+    return CODE_OK;
+}
+
 static void add_fetched(struct proxy_conf *conf, struct proxy_fetched *all, const struct proxy_route *route,
                         const struct outgoing *outgoing)
 {
@@ -457,6 +482,8 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
         code = check_names(conf, why);
     if (code == CODE_OK)
         code = check_resources(conf, why);
+    if (code == CODE_OK)
+        code = lead_to_fronts(conf, why);
     if (code != CODE_OK)
         return code;
     return make_rules(conf) == CODE_OK && list_fetched(conf) == CODE_OK

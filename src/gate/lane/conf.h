@@ -21,6 +21,7 @@
 #include "identity/identity.h"
 #include "identity/outgoing.h"
 #include "mcp/dialect.h"
+#include "oauth/front.h"
 #include "link/rate.h"
 #include "os/sock.h"
 #include "lane/slug.h"
@@ -70,11 +71,13 @@ struct proxy_pass {
     struct span upstream_path;      /* likewise */
     bool is_post;
     bool is_wild;
+    enum oauth_step oauth;          /* what it is to OAuth's clients: no configuration declares these. NONE: it leads upstream
+                                     * as it came; TOKEN: written anew; else the gate answers */
 };
 
 /* What the metadata of a route that takes tokens say (RFC 9728). The resource is the route at its public_url. */
 struct proxy_resource {
-    const struct span *servers;     /* servers whose tokens the route takes; none: the gate makes no metadata */
+    struct span *servers;           /* servers whose tokens the route takes; none: the gate makes no metadata */
     size_t server_count;
     const struct span *scopes;      /* scopes that clients ask for at first */
     size_t scope_count;
@@ -101,6 +104,8 @@ struct proxy_route {
                                      * they are */
     size_t public_path_at;          /* where the path of public_url begins */
     struct proxy_resource resource;
+    struct oauth_front front;       /* its client empty: none. A front's route takes no calls; its upstream is where the
+                                     * provider gives tokens */
     bool step_up;                   /* a denial for lack of a scope is a 403 that names the scope */
     const struct span *servers;     /* a joined endpoint: names of the routes that it puts together; it has no upstream */
     size_t server_count;            /* 0: it is none */
@@ -172,6 +177,7 @@ struct proxy_conf {
     struct ref ref;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
     bool has_hosts;                 /* likewise: some route or `hosts:` names one */
+    bool has_fronts;                /* likewise: some route is a front */
     const struct proxy_fetched *fetched; /* likewise */
     size_t fetched_count;
 };

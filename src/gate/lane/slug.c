@@ -127,3 +127,36 @@ size_t slug_put(struct span template, struct span slug, char *out, size_t size)
     }
     return len;
 }
+
+/* ---- paths of a configuration ---- */
+
+/* It begins with '/', and has no `%`, `..`, `//`, `;`, `\`, query or fragment. */
+static bool is_plain(struct span path)
+{
+    if (path.len == 0 || path.at[0] != '/')
+        return false;
+    for (size_t i = 0; i < path.len; i++) {
+        struct span rest = span_part(path, i, SIZE_MAX);
+
+        if (path.at[i] <= 0x20 || (unsigned char)path.at[i] >= 0x7f || strchr("%;\\?#\"<>^`{|}[]", path.at[i]) != NULL)
+            return false;
+        if (span_starts_with(rest, SPAN_LIT("//")) || span_starts_with(rest, SPAN_LIT("/../")) ||
+            span_starts_with(rest, SPAN_LIT("/./")) || span_is(rest, "/..") || span_is(rest, "/."))
+            return false;
+    }
+    return true;
+}
+
+bool slug_path_is_fit(struct span path)
+{
+    const char *mark = memmem(path.at, path.len, SLUG_MARK, sizeof SLUG_MARK - 1);
+    struct span before, behind;
+
+    if (path.len == 0 || mark == NULL)
+        return is_plain(path);
+    before = span_of(path.at, (size_t)(mark - path.at));
+    behind = span_part(path, before.len + sizeof SLUG_MARK - 1, SIZE_MAX);
+    return span_ends_with(before, SPAN_LIT("/")) &&
+           (span_is(before, "/") || is_plain(span_part(before, 0, before.len - 1))) &&
+           (span_is_empty(behind) || is_plain(behind));
+}

@@ -44,4 +44,6 @@ bool slug_resembles(struct span template, struct span path, bool below);
 /* Writes the template with the slug in place of the mark. Returns: its length; SIZE_MAX: it is longer than `size`. */
 size_t slug_put(struct span template, struct span slug, char *out, size_t size);
 
+bool slug_path_is_fit(struct span path); /* a plain path, perhaps with one segment that is a slug's mark */
+
 #endif

@@ -18,7 +18,7 @@
     X(ADMIT, "admit", front__admit, TO(READ_BODY) | TO(JUDGE) | TO(CLOSING),                                               \
       "nothing; ends with rates, proof, account, session and version settled: the body may come")                          \
     X(READ_BODY, "read_body", front__read_body, TO(UNDERSTAND) | TO(JUDGE) | TO(CLOSING), "the whole body")                \
-    X(UNDERSTAND, "understand", front__understand, TO(JUDGE) | TO(CLOSING), "nothing; ends with the message read")         \
+    X(UNDERSTAND, "understand", front__understand, TO(JUDGE) | TO(DENY) | TO(CLOSING), "nothing; ends with the message read") \
     X(JUDGE, "judge", exchange__judge, TO(USE) | TO(RECORD) | TO(CLOSING),                                                 \
       "the judge's seat, where it is large; of a fleet, a second at most, whose an approval is; ends with a verdict")      \
     X(USE, "use", exchange__use, TO(RECORD) | TO(JUDGE) | TO(CLOSING),                                                    \

@@ -14,7 +14,7 @@ enum code route_names_read(struct conf_file *file, struct route_names *names, st
         const struct yaml_node *name = yaml_member(route, "name"), *slugs = yaml_member(route, "slugs");
         struct span text = name != NULL ? name->text : slugs != NULL ? SPAN_LIT(SLUG_MARK) : SPAN_NONE;
 
-        if (slugs == NULL && text.len > 0 && yaml_member(route, "servers") == NULL)
+        if (slugs == NULL && text.len > 0 && yaml_member(route, "servers") == NULL && !conf_is_front(route))
             code = route_names_add(names, text);
         for (const struct yaml_node *slug = slugs ? slugs->child : NULL; slug != NULL && code == CODE_OK; slug = slug->next)
             code = route_names_add_slug(names, text, slug->text);

@@ -2,6 +2,7 @@
 /* UNDERSTAND, RECORD, AWAIT and FINISH: what a call goes through here, whatever brought it and wherever it leads. */
 #include "proxy/front_priv.h"
 #include "back/back.h"
+#include "discovery/discovery.h"
 #include "back/legacy.h"
 #include "join/join.h"
 #include "join/name.h"
@@ -82,7 +83,13 @@ void exchange__pass_body(struct pair *pair, struct span body)
     struct exchange *exchange = &pair->exchange;
     enum reason reason = body.len > PASS_BODY_MAX ? REASON_BODY_TOO_LARGE : REASON_PERMITTED;
 
-    if (reason == REASON_PERMITTED && buf_add_span(&exchange->call->canonical, body) != CODE_OK)
+    if (reason == REASON_PERMITTED && discovery_is_answered(exchange)) {
+        deny_by_telling(pair, body);
+        return;
+    }
+    if (reason == REASON_PERMITTED && exchange->pass->oauth == OAUTH_TOKEN)
+        reason = oauth_front_token(&exchange->route->front, body, &exchange->call->canonical);
+    else if (reason == REASON_PERMITTED && buf_add_span(&exchange->call->canonical, body) != CODE_OK)
         reason = REASON_MEMORY;
     buf_fini(&exchange->body);
     exchange__refuse(pair, reason);

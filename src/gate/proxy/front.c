@@ -126,7 +126,7 @@ static enum reason check_origin(struct pair *pair)
     if (origin.at == NULL)
         return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
     /* Everybody may read the metadata, so a page of any origin may. */
-    if (exchange->pass != &discovery_pass && !route__origin_is_allowed(pair, exchange->route, origin))
+    if (!discovery_is_told_to_all(exchange) && !route__origin_is_allowed(pair, exchange->route, origin))
         return REASON_ORIGIN_FOREIGN;
     exchange->origin_allowed = true;
     return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
@@ -256,18 +256,12 @@ static enum reason check_body(const struct pair *pair)
 
 static enum reason check_method(const struct pair *pair)
 {
-    switch (pair->asks.head.method) {
-    case HTTP_METHOD_GET:
-    case HTTP_METHOD_POST:
-    case HTTP_METHOD_DELETE:
-        return REASON_UNSET;
-    case HTTP_METHOD_HEAD:
-        return pair->exchange.pass != NULL ? REASON_UNSET : REASON_HTTP_METHOD;
-    case HTTP_METHOD_OPTIONS:
-    case HTTP_METHOD_NONE:
-        break;
-    }
-    return REASON_HTTP_METHOD;
+    enum http_method method = pair->asks.head.method;
+
+    if (pair->exchange.pass != NULL && method != HTTP_METHOD_OPTIONS)
+        return route__takes_verb(pair->exchange.pass, method) ? REASON_UNSET : REASON_HTTP_METHOD;
+    return method == HTTP_METHOD_GET || method == HTTP_METHOD_POST || method == HTTP_METHOD_DELETE ? REASON_UNSET
+                                                                                                  : REASON_HTTP_METHOD;
 }
 
 /* Counts one more request of this principal, on all workers together. Of a joined endpoint each part is counted. */
@@ -280,6 +274,12 @@ static enum reason enter(struct pair *pair)
     exchange->slot_taken = budget_enter(pair->lane->worker.budget, exchange->who,
                                         exchange->route->limits.per_principal_requests, &exchange->slot);
     return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;
+}
+
+/* Whether its query is a front's to read; it holds what a client keeps for its answer, and is not recorded. */
+static bool is_authorize(const struct exchange *exchange)
+{
+    return exchange->pass != NULL && exchange->pass->oauth == OAUTH_AUTHORIZE;
 }
 
 /* Settles the route, and all checks that need no identity.
@@ -304,7 +304,8 @@ static enum reason settle_place(struct pair *pair)
         reason = check_origin(pair);
     if (reason == REASON_UNSET)
         reason = http_head_check(head, &exchange->route->rules);
-    if (reason == REASON_UNSET && head->has_query && span_is_empty(legacy_session_of(exchange->route, head))) {
+    if (reason == REASON_UNSET && head->has_query && !is_authorize(exchange) &&
+        span_is_empty(legacy_session_of(exchange->route, head))) {
         call->asked.query = http_head_query(head);
         if (!exchange->route->query_pass || call->asked.query.len > HTTP_QUERY_MAX_BYTES)
             reason = REASON_QUERY_REFUSED;
@@ -365,8 +366,8 @@ bool front__find_route(struct pair *pair)
         exchange->opened = open_message(pair);
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);
-    else if (exchange->pass == &discovery_pass)
-        deny_metadata(pair);
+    else if (discovery_is_answered(exchange) && exchange->method != HTTP_METHOD_POST)
+        deny_by_telling(pair, SPAN_NONE);
     else if (exchange->pass != NULL) /* a declared path asks for no identity */
         read_on(pair);
     else

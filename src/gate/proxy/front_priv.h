@@ -24,6 +24,7 @@ enum reason who__identify(struct pair *pair);
 /* Uses up the proof that came with a token. Returns: UNSET to go on; anything else is a refusal. */
 enum reason who__prove(struct pair *pair);
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
+bool route__takes_verb(const struct proxy_pass *pass, enum http_method verb);
 enum reason route__find(struct pair *pair);
 enum reason route__serve(struct pair *pair); /* of a connection of a joined endpoint: the one that it serves */
 const struct dialect *route__dialect(const struct pair *pair); /* of the first route that may take the path, on any host */

@@ -64,11 +64,11 @@ bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route 
 
 static bool takes_path(const struct proxy_route *route, const struct slug_list *slugs, struct span path, struct place *place)
 {
-    return slug_matches_below(slugs, route->path, path, &place->slug, &place->rest) &&
+    return span_is_empty(route->front.client) && slug_matches_below(slugs, route->path, path, &place->slug, &place->rest) &&
            route->subtree == !span_is_empty(place->rest);
 }
 
-static bool takes_verb(const struct proxy_pass *pass, enum http_method verb)
+bool route__takes_verb(const struct proxy_pass *pass, enum http_method verb)
 {
     switch (verb) {
     case HTTP_METHOD_GET:
@@ -97,7 +97,7 @@ static bool takes_pass(const struct proxy_route *route, enum http_method verb, s
     for (size_t i = 0; i < route->pass_count; i++) {
         const struct proxy_pass *pass = &route->pass[i];
 
-        if (takes_verb(pass, verb) && is_narrow(pass) == narrow &&
+        if (route__takes_verb(pass, verb) && is_narrow(pass) == narrow &&
             slug_matches_below(&route->slugs, pass->path, path, &place->slug, &place->rest) &&
             pass->is_wild == !span_is_empty(place->rest) && discovery_is_own(route, pass, path, &place->slug)) {
             place->pass = pass;
@@ -147,13 +147,15 @@ static bool find_unlisted(const struct proxy_conf *conf, enum http_method verb, 
 static bool find_place(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
                        struct place *place)
 {
-    for (size_t i = 0; i < conf->route_count && takes_verb(&discovery_pass, verb); i++) {
+    bool is_read = verb == HTTP_METHOD_GET || verb == HTTP_METHOD_HEAD || verb == HTTP_METHOD_OPTIONS;
+
+    for (size_t i = 0; i < conf->route_count && (is_read || conf->has_fronts); i++) {
         place->route = &conf->routes[i];
-        if (discovery_is_made(place->route, path, &place->slug) && takes_host(place->route, host)) {
-            place->pass = &discovery_pass;
+        place->pass = discovery_find(place->route, path, &place->slug);
+        if (place->pass != NULL && takes_host(place->route, host))
             return true;
-        }
     }
+    place->pass = NULL;
     for (size_t i = 0; i < conf->route_count; i++) {
         place->route = &conf->routes[i];
         if (takes_host(place->route, host) &&
@@ -206,8 +208,9 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     call->is_join = route->server_count > 0 && pass == NULL;
     if (route->subtree && pass == NULL)
         call->asked.path = place->rest;
-    exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)
-                                           : filled(exchange, route->upstream.path, place->slug, SPAN_NONE);
+    exchange->upstream_path = pass != NULL && pass->oauth == OAUTH_NONE
+                                  ? filled(exchange, pass->upstream_path, place->slug, place->rest)
+                                  : filled(exchange, route->upstream.path, place->slug, SPAN_NONE);
     if (call->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
         return REASON_MEMORY;
     if (place->is_unlisted)

@@ -90,7 +90,12 @@
     X(BODY_UNEXPECTED, "body_unexpected", AGENT, 400, 0, MALFORMED, "This method takes no body.")                              \
     X(BODY_TOO_LARGE, "body_too_large", AGENT, 413, 0, MALFORMED, "The body is too large.")                                    \
     X(PREFLIGHT, "preflight", NOBODY, 204, 0, NONE, "A browser's preflight was answered.")                                     \
-    X(METADATA, "metadata", NOBODY, 200, 0, NONE, "The metadata of a protected resource were told.")                           \
+    X(METADATA, "metadata", NOBODY, 200, 0, NONE, "The metadata of a protected resource, or of a front, were told.")           \
+    X(OAUTH_SENT, "oauth_sent", NOBODY, 302, 0, NONE, "A front sent a browser to the provider.")                               \
+    X(OAUTH_REGISTERED, "oauth_registered", NOBODY, 201, 0, NONE, "A front told its client's id.")                             \
+    X(OAUTH_REQUEST, "oauth_request", AGENT, 400, 0, MALFORMED,                                                                \
+      "A parameter of the OAuth request is missing, stands there twice, or has a value that is not taken here.")              \
+    X(OAUTH_CLIENT, "oauth_client", AGENT, 400, 0, MALFORMED, "This OAuth client is not the registered one.")                  \
     /* JSON and JSON-RPC, front */                                                                                             \
     X(JSON_MALFORMED, "json_malformed", AGENT, 400, -32700, MALFORMED, "Parse error.")                                         \
     X(JSON_LIMIT, "json_limit", AGENT, 400, -32600, MALFORMED, "The JSON document is too deep or has too many parts.")         \

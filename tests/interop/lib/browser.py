@@ -7,12 +7,14 @@ import urllib.request
 
 
 class _Stop(urllib.request.HTTPRedirectHandler):
-    """Follows within the provider; what leads elsewhere is the end of the walk."""
+    """Follows within the provider, and from a front to it; what leads elsewhere is the end of the walk."""
 
     def __init__(self, origin):
         self.origin = origin
 
     def redirect_request(self, request, body, code, message, headers, url):
+        if urllib.parse.urlsplit(request.full_url).path.endswith("/authorize"):
+            self.origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(url))
         if url.startswith(self.origin):
             return super().redirect_request(request, body, code, message, headers, url)
         raise urllib.error.HTTPError(url, code, message, headers, body)

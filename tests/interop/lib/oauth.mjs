@@ -8,11 +8,12 @@ export class Person {
       this.dpop = async () => this.session ??= (await import('@modelcontextprotocol/client')).DpopSession.create();
   }
   events = [];
-  known = {};
+  // OAUTH=known:ID: somebody has registered it.
+  known = { ...process.env.OAUTH.startsWith('known:') && { client: { client_id: process.env.OAUTH.slice(6) } } };
   redirectUrl = 'http://127.0.0.1/callback';
   // The client of 1.x refreshes its token where a wider one is wanted: it gets one only where it has nothing to refresh.
   clientMetadata = { client_name: 'interop', redirect_uris: [this.redirectUrl], response_types: ['code'], token_endpoint_auth_method: 'none',
-                     grant_types: ['authorization_code', ...(process.env.OAUTH === 'refresh' ? ['refresh_token'] : [])] };
+                     grant_types: ['authorization_code', ...(/^(refresh|known:)/.test(process.env.OAUTH) ? ['refresh_token'] : [])] };
   clientInformation() { return this.known.client; }
   saveClientInformation(client) { this.events.push(['registered']); this.known.client = client; }
   tokens() { return this.known.tokens; }
@@ -38,7 +39,8 @@ async function browse(start) {
       jar.set(name, value);
     }
     const next = new URL(page.headers.get('location') ?? '/stays', url);
-    if (next.origin !== new URL(start).origin || !page.headers.has('location'))
+    const leads = next.origin === url.origin || url.pathname.endsWith('/authorize'); // within the provider, or from a front to it
+    if (!leads || !page.headers.has('location'))
       return next.href;
     url = next;
   }

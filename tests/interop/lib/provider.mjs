@@ -5,7 +5,11 @@
 // Its people say yes at once: whoever walks /auth with a jar of cookies comes to the redirect URI. Tests steer it below /test.
 // usage: node provider.mjs '{"tls": {"certificate": FILE, "key": FILE, "authority": FILE}, "path": "/realms/corp", "clients": […],
 //   "accounts": {NAME: CLAIMS}, "claims": [those of them that stand in ID tokens], "scopes": […],
-//   "resources": {URL: {scope, opaque, algorithm, seconds}}, "seconds": 300}'
+//   "resources": {URL: {scope, opaque, algorithm, seconds}}, "seconds": 300,
+//   "entra": {"api": ID, "tenant": ID, "client": ID}}'
+// With `entra` it behaves as Microsoft documents its v2.0 endpoints, and as clients' threads tell (November 2026): nobody registers, by
+// RFC 7591 or by a document; `resource` other than the API's URI is refused (AADSTS9010010), and so is a scope without it; there is no
+// metadata by RFC 8414, none says `code_challenge_methods_supported`, and no answer has `iss`; access tokens are v2.0's, with `typ` JWT.
 // Prints one line when it is ready: {"issuer": URL, "port": NUMBER}.
 import { createServer } from 'node:http';
 import { createServer as createSecure } from 'node:https';
@@ -48,6 +52,43 @@ const makeKeys = () => [['RS256', 'rsa', { modulusLength: 2048 }], ['ES256', 'ec
 const keyFor = (alg) => keys.find((key) => key.kty === { R: 'RSA', P: 'RSA', E: alg === 'EdDSA' ? 'OKP' : 'EC' }[alg[0]]);
 const claimsOf = (account) => options.accounts[account] ?? {};
 
+const { entra } = options;
+const api = entra && `api://${entra.api}`;
+const OPENID = ['openid', 'profile', 'email', 'offline_access'];
+
+// What Entra ID's v2.0 access tokens hold; `groups`, or what stands in their place where they are too many, are the account's claims.
+function asEntra(token, jwt) {
+  const { iss, iat, exp, sub, client_id, scope } = jwt.payload;
+  jwt.header = { typ: 'JWT' };
+  jwt.payload = { aud: entra.api, iss, iat, nbf: iat, exp, azp: client_id, azpacr: '0', oid: `00000000-${sub}`, sub: `pairwise-${sub}`,
+                  scp: scope?.split(' ').filter((one) => one.startsWith(api)).map((one) => one.slice(api.length + 1)).join(' '),
+                  tid: entra.tenant, ver: '2.0', ...claimsOf(token.accountId) };
+}
+
+// What it refuses before anything else.
+async function refuseAsEntra(ctx, next) {
+  if (ctx.path.startsWith('/.well-known/oauth-authorization-server') || ctx.path === '/reg') {
+    ctx.status = 404;
+    return;
+  }
+  await next();
+  if (ctx.path.startsWith('/.well-known/'))
+    for (const name of ['code_challenge_methods_supported', 'authorization_response_iss_parameter_supported', 'registration_endpoint'])
+      delete ctx.body?.[name];
+  const location = ctx.response.get('location');
+  if (location?.includes('iss='))
+    ctx.set('location', location.replace(/&?iss=[^&]*/, ''));
+}
+
+function wanted(ctx, url) {
+  const scopes = (ctx.oidc.params.scope ?? '').split(' ').filter((one) => one && !OPENID.includes(one));
+  if (entra && url !== api)
+    throw new errors.InvalidTarget("AADSTS9010010: The resource parameter provided in the request doesn't match with the requested scopes.");
+  if (entra && scopes.some((one) => !one.startsWith(`${api}/`)))
+    throw new errors.InvalidScope("AADSTS650053: The application asked for a scope that doesn't exist on the resource.");
+  return resourceServer(url);
+}
+
 function resourceServer(url) {
   const { scope, opaque, algorithm, seconds } = options.resources[url] ?? {};
   return { scope: (scope ? scope.split(' ') : options.scopes).join(' '), audience: url, accessTokenTTL: seconds ?? options.seconds,
@@ -65,21 +106,24 @@ const configuration = () => ({
     ...(tls ? [{ client_id: 'bound', token_endpoint_auth_method: 'tls_client_auth', tls_client_auth_subject_dn: 'CN=bound',
                  tls_client_certificate_bound_access_tokens: true, grant_types: ['client_credentials'], redirect_uris: [],
                  response_types: [] }] : []),
+    ...entra ? [{ client_id: entra.client, token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'],
+                  redirect_uris: ['http://127.0.0.1/callback'], application_type: 'native' }] : [],
     ...options.clients ?? []],
   scopes: ['openid', 'offline_access', ...options.scopes],
   clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...(tls ? ['tls_client_auth'] : [])],
   features: {
-    devInteractions: { enabled: false }, registration: { enabled: true }, introspection: { enabled: true, allowedPolicy: () => true },
+    devInteractions: { enabled: false }, registration: { enabled: !entra }, introspection: { enabled: true, allowedPolicy: () => true },
     revocation: { enabled: true }, clientCredentials: { enabled: true }, deviceFlow: { enabled: true }, dPoP: { enabled: true },
-    clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+    clientIdMetadataDocument: { enabled: !entra, ack: 'draft-02' },
     mTLS: { enabled: Boolean(tls), certificateBoundAccessTokens: true, tlsClientAuth: true,
             getCertificate: (ctx) => ctx.socket.getPeerX509Certificate?.(),
             certificateAuthorized: (ctx) => ctx.socket.authorized,
             certificateSubjectMatches: (ctx, property, expected) =>
               property === 'tls_client_auth_subject_dn' && ctx.socket.getPeerX509Certificate().subject === expected },
-    resourceIndicators: { enabled: true, useGrantedResource: () => true, getResourceServerInfo: (_, url) => resourceServer(url),
-                          defaultResource: (_, __, one) => (Array.isArray(one) ? one[0] : one) },
+    resourceIndicators: { enabled: true, useGrantedResource: () => true, getResourceServerInfo: wanted,
+                          defaultResource: (_, __, one) => (Array.isArray(one) ? one[0] : one ?? api) },
   },
+  formats: { customizers: { ...entra && { jwt: (_, token, jwt) => asEntra(token, jwt) } } },
   claims: { openid: ['sub', ...options.claims ?? []] }, conformIdTokenClaims: false, ttl: { IdToken: () => options.loginSeconds ?? 3600 },
   extraTokenClaims: (_, token) => ({ ...claimsOf(token.accountId ?? token.clientId),
                                      ...(token.gty === 'exchange' && { act: { sub: token.clientId } }) }),
@@ -117,13 +161,17 @@ function renew(keep) {
                                                   'requested_token_type', 'audience', 'resource', 'scope']);
   // What a client registers is no bound on what it may ask for later, as servers that know step-up have it.
   provider.on('registration_create.success', (_, { clientId }) => { delete Adapter.all.get(`Client ${clientId}`).scope; });
+  if (entra)
+    provider.use(refuseAsEntra);
+  for (const event of ['authorization.error', 'grant.error'])
+    provider.on(event, (_, error) => { state.seen[error.error] = (state.seen[error.error] ?? 0) + 1; });
   provider.on('server_error', (_, error) => console.error(error));
 }
 
 async function grantFor(clientId, accountId, scope, resources) {
   const grant = new provider.Grant({ clientId, accountId });
   grant.addOIDCScope(`openid offline_access ${scope}`.trim());
-  for (const url of [resources ?? []].flat())
+  for (const url of [resources ?? api ?? []].flat())
     grant.addResourceScope(url, scope || resourceServer(url).scope);
   return grant.save();
 }
@@ -146,7 +194,7 @@ const TEST = {
   exchanged: ({ subject }) => { state.exchanged = subject; },              // whom exchanged tokens are for; null: the subject
   rotate: ({ keep = false }) => renew(keep),                               // new keys; the old ones stay in the set, or not
   fault: ({ path, ...answer }) => { Object.keys(answer).length ? state.faults.set(path, answer) : state.faults.delete(path); },
-  seen: () => state.seen,                                                  // how often each path was asked for
+  seen: () => state.seen,                                                  // how often each path was asked for, and each error given
   keys: () => ({ keys }),                                                  // with their secrets, for forgeries
   // Any token, signed by a key of ours: what an attacker's friend at the provider could make.
   sign: async ({ header, claims }) => {

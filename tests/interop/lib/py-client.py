@@ -66,6 +66,9 @@ class Person:
         metadata = OAuthClientMetadata(client_name="interop", redirect_uris=["http://127.0.0.1/callback"], token_endpoint_auth_method="none",
                                        grant_types=["authorization_code", "refresh_token"], response_types=["code"])
         self.events, self.client, self.tokens = [], None, None
+        if os.environ["OAUTH"].startswith("known:"):  # somebody has registered it
+            from mcp.shared.auth import OAuthClientInformationFull
+            self.client = OAuthClientInformationFull(client_id=os.environ["OAUTH"][6:], **metadata.model_dump(exclude_none=True))
         self.auth = OAuthClientProvider(TARGET, metadata, self, self.browse, self.callback)
 
     async def get_tokens(self):

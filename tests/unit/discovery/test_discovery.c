@@ -226,7 +226,7 @@ static void test_own_challenge(void **state)
 
 static const struct identity_source tokens[] = {{.kind = IDENTITY_API_KEY, .header = "X-Key"}, {.kind = IDENTITY_TOKEN},
                                                 {.kind = IDENTITY_BEARER}};
-static const struct span servers[] = {{"https://id.example/realms/\"corp", 31}, {"https://other.example", 21}};
+static struct span servers[] = {{"https://id.example/realms/\"corp", 31}, {"https://other.example", 21}};
 static const struct span scopes[] = {{"tools:read", 10}, {"a\"b", 3}, {"tools:read", 10}, {"c", 1}, {"d\r\nSet-Cookie: e", 17}};
 
 static struct proxy_route protected_route(void)
@@ -387,11 +387,11 @@ static void test_where_metadata_are(void **state)
         own.subtree = cases[i].subtree;
         own.slugs = (struct slug_list){globs, cases[i].has_slugs ? 1 : 0};
         (void)snprintf(path, sizeof path, "/.well-known/oauth-protected-resource%s", cases[i].rest);
-        if (discovery_is_made(&own, span_text(path), &slug) != cases[i].is_made)
+        if ((discovery_find(&own, span_text(path), &slug) != NULL) != cases[i].is_made)
             fail_msg("%s: %s", cases[i].url, path);
-        assert_false(discovery_is_made(&own, span_part(span_text(path), 1, SIZE_MAX), &slug));
+        assert_null(discovery_find(&own, span_part(span_text(path), 1, SIZE_MAX), &slug));
         own.resource.server_count = 0;
-        assert_false(discovery_is_made(&own, span_text(path), &slug));
+        assert_null(discovery_find(&own, span_text(path), &slug));
     }
 }
 

@@ -132,7 +132,7 @@ static void test_slugs(void **state)
 /* 5.17: a declared POST never leads to where calls are judged, whichever route judges them. */
 static void test_posts(void **state)
 {
-    struct proxy_pass pass = {SPAN_LIT("/register"), SPAN_LIT("/MCP/"), true, false};
+    struct proxy_pass pass = {.path = SPAN_LIT("/register"), .upstream_path = SPAN_LIT("/MCP/"), .is_post = true};
     struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
     struct proxy_conf *conf;
     struct why why = {""};
@@ -167,7 +167,7 @@ static void test_servers(void **state)
         {"/messages", true}, {"/Messages//", true}, {"/%6dessages", true}, {"/messages;a", true}, {"/x//messages", true},
         {"/messages2", false}, {"/messages/x", false}, {"/", false},
     };
-    struct proxy_pass pass = {SPAN_LIT("/said"), SPAN_LIT("/messages"), true, false};
+    struct proxy_pass pass = {.path = SPAN_LIT("/said"), .upstream_path = SPAN_LIT("/messages"), .is_post = true};
     struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
     struct proxy_conf *conf;
     struct why why = {""};

@@ -12,7 +12,7 @@
 static const char *const legal[] = {
     "read_head find_route", "read_head judge", "find_route identify", "find_route read_body", "find_route judge", "find_route deny",
     "identify admit", "identify judge", "admit read_body", "admit judge", "read_body understand", "read_body judge",
-    "understand judge", "judge use", "judge record", "use judge", "use record", "record await", "record deny",
+    "understand judge", "understand deny", "judge use", "judge record", "use judge", "use record", "record await", "record deny",
     "await connect", "await deny", "connect send", "connect deny",
     "send relay", "send deny", "relay finish", "relay deny", "deny finish", "finish read_head", NULL,
 };
