@@ -37,7 +37,7 @@
     X(TENANT, "The claim that is to name the tenant is not exactly one text of 1 to 128 visible ASCII characters.") \
     X(TENANT_TABLE, "The route's table of tenants has no line for what the token's claim says.") \
     X(GROUPS, "The claim of the groups is no list of texts of 1 to 256 characters that a person can read.") \
-    X(GROUPS_ELSEWHERE, "It has too many groups to carry them and says where they are (`_claim_names`); have the provider put in only those that matter.") \
+    X(GROUPS_ELSEWHERE, "It has too many groups to carry them and says where they are (`_claim_names`, `hasgroups`); have the provider put in only those that matter.") \
     X(SCOPES, "Its `scope` or `scp` is no list of scopes.") \
     /* what it is bound to */ \
     X(CONFIRMATION, "Its `cnf` names something that the gate cannot check.") \

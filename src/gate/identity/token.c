@@ -167,6 +167,8 @@ static enum identity_fault take_groups(struct reading *r)
 
     if (path->count > 0 && json_member(claim(r, "_claim_names"), path->steps[0]) != NULL)
         return IDENTITY_FAULT_GROUPS_ELSEWHERE;
+    if (path->count == 1 && node == NULL && span_is(path->steps[0], "groups") && claim(r, "hasgroups") != NULL)
+        return IDENTITY_FAULT_GROUPS_ELSEWHERE; /* Entra ID's word for the same, by the implicit grant */
     if (node == NULL || node->type == JSON_NULL)
         return IDENTITY_FAULT_NONE;
     return take_texts(r, node, IDENTITY_FAULT_GROUPS, identity__is_readable, &r->token->groups, &r->token->group_count);

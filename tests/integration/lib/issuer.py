@@ -43,5 +43,6 @@ class Issuer:
         now = int(time.time())
         header = {"alg": "RS256", "typ": "at+jwt", "kid": self.kid, **(header or {})}
         claims = {"iss": self.url, "sub": "alice", "org": "acme", "iat": now, "exp": now + 300, **claims}
-        signed = ".".join(b64(json.dumps(part).encode()) for part in (header, claims))
+        parts = [{name: value for name, value in part.items() if value is not None} for part in (header, claims)]
+        signed = ".".join(b64(json.dumps(part).encode()) for part in parts)
         return signed + "." + b64(self._openssl("dgst", "-sha256", "-sign", self.key, stdin=signed.encode()))

@@ -179,6 +179,7 @@ static void test_groups_and_scopes(void **state)
         {"\"groups\":[\"\\u202eadmin\"]", IDENTITY_FAULT_GROUPS, 0, 0},
         {"\"groups\":[\"a\"],\"_claim_names\":{\"groups\":\"src1\"}", IDENTITY_FAULT_GROUPS_ELSEWHERE, 0, 0},
         {"\"_claim_names\":{\"groups\":\"src1\"}", IDENTITY_FAULT_GROUPS_ELSEWHERE, 0, 0},
+        {"\"hasgroups\":true", IDENTITY_FAULT_GROUPS_ELSEWHERE, 0, 0},
         {"\"_claim_names\":{\"address\":\"src1\"}", IDENTITY_FAULT_NONE, 0, 0},
         {"\"scope\":\"a b  c \"", IDENTITY_FAULT_NONE, 0, 3},
         {"\"scope\":\"\"", IDENTITY_FAULT_NONE, 0, 0},
