@@ -410,7 +410,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
     moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
-    watch_limits(moment, question, verdict, token);
+    if (verdict->has_monitor)
+        watch_limits(moment, question, verdict, token);
 }
 
 void gate_token_spend(struct gate_token *token)

@@ -415,7 +415,8 @@ static void combine(struct judging *judging, const struct question *question, st
             verdict->spent[i] = *found[i].first->spent;
             verdict->spent[i].beyond = found[i].first->over;
         }
-    decide_monitored(verdict, found, count);
+    if (verdict->has_monitor)
+        decide_monitored(verdict, found, count);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
