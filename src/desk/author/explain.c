@@ -67,6 +67,7 @@ static struct doc *put_rule(struct telling *telling, const struct rule *rule, en
     doc_text(doc, "effect", span_text(words_effect(rule)));
     doc_bool(doc, "monitor", rule->monitor);
     doc_bool(doc, "alert", rule->alerts);
+    doc_bool(doc, "stop", rule->stops);
     doc_text(doc, "file", rule->source->path);
     doc_int(doc, "line", rule->line);
     doc_text(doc, "match", span_text(policy_truth_text(match)));

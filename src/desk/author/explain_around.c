@@ -54,6 +54,8 @@ void telling__verdict(struct telling *telling, const struct verdict *verdict)
     SAY(telling, "\nverdict: %s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
     if (verdict->rule.at != NULL)
         SAY(telling, " by %.*s", SPAN_ARG(verdict->rule));
+    if (verdict->stops)
+        SAY(telling, "\nit stops whose call this is, for a while");
     if (verdict->alerts)
         SAY(telling, "\nwhom `alerts` names is told of it");
     if (verdict->undecided.len > 0)

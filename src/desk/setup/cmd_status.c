@@ -12,6 +12,7 @@
 #include "store/store.h"
 #include "store/store_approvals.h"
 #include "store/store_definitions.h"
+#include "store/store_stops.h"
 #include "store/store_tools.h"
 #include "args/print.h"
 #include "author/warn.h"
@@ -110,6 +111,25 @@ static void look_at_policy(struct report *report, const struct conf *conf, struc
     policy_unref(&policy);
 }
 
+/* A stop that somebody forgot looks like a fault. */
+static void look_at_stops(struct report *report, struct db *store)
+{
+    const int64_t now_us = clock_wall_us();
+    struct stops *stops = NULL;
+    struct why why = {0};
+
+    if (store == NULL)
+        return;
+    if (store_stops_load(store, now_us, &stops, &why) != CODE_OK)
+        find(report, "stops", false, "%s: every call is denied", why.text);
+    else if (stops_all(stops, now_us))
+        find(report, "stops", false, "every call is stopped; `callgate stops` shows by whom, `callgate resume` lifts it");
+    else if (!stops_are_none(stops))
+        find(report, "stops", true, "%zu stop%s: `callgate stops` shows %s", stops_count(stops, now_us),
+             stops_count(stops, now_us) == 1 ? " stands" : "s stand", stops_count(stops, now_us) == 1 ? "it" : "them");
+    stops_unref(&stops);
+}
+
 /* Whoever decides is easily forgotten by those who wait. Without a store, what is said of the policy says it. */
 static void look_at_approvals(struct report *report, struct db *store)
 {
@@ -139,6 +159,7 @@ static void look_at_store(struct report *report, const struct conf *conf)
     enum code code = store_open(conf->store, DB_READ, &store, &why);
 
     look_at_policy(report, conf, store, code, &why);
+    look_at_stops(report, code == CODE_OK ? store : NULL);
     look_at_approvals(report, code == CODE_OK ? store : NULL);
     cmd_status__fleet(report, conf, code == CODE_OK ? store : NULL);
     db_close(&store);

@@ -30,7 +30,8 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
         fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->past_key, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
         definitions_new(&shared->definitions) != CODE_OK || stops_new(NULL, 0, &shared->stops) != CODE_OK ||
-        alerts_new(&shared->alerts) != CODE_OK || (conf->has_fleet && wishes_new(&shared->wishes) != CODE_OK)) {
+        rule_stops_new(&shared->rule_stops) != CODE_OK || alerts_new(&shared->alerts) != CODE_OK ||
+        (conf->has_fleet && wishes_new(&shared->wishes) != CODE_OK)) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -47,6 +48,7 @@ void gate_shared_free(struct gate_shared **shared)
     policy_unref(&gone->policy);
     identity_keys_unref(&gone->keys);
     stops_unref(&gone->stops);
+    rule_stops_free(&gone->rule_stops);
     definition_set_unref(&gone->accepted);
     definitions_free(&gone->definitions);
     fold_free(&gone->fold);
@@ -465,6 +467,8 @@ void gate_alert(struct gate *gate, const struct call *call, uint64_t seq)
 
     if (verdict->kind == VERDICT_DENY && verdict->alerts && (seq != 0 || call->folded))
         alerts_deny(gate->shared->alerts, &denial, clock_monotonic_us(), call->asked.time_us);
+    if (verdict->kind == VERDICT_DENY && verdict->stops && (seq != 0 || call->folded))
+        gate__stop_by_rule(gate, call);
 }
 
 void gate_settle(struct gate *gate, struct call *call)

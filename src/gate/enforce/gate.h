@@ -18,6 +18,7 @@
 #include "state/stops.h"
 
 struct alerts;
+struct rule_stops;
 struct gate_shared;
 struct gate;
 
@@ -55,6 +56,8 @@ struct policy *gate_policy(struct gate_shared *shared);
 struct gate_state *gate_state_of(struct gate_shared *shared);
 struct definitions *gate_definitions(struct gate_shared *shared); /* from which main takes definitions that are new */
 
+size_t gate_stops_count(struct gate_shared *shared, int64_t now_us); /* that stand */
+struct rule_stops *gate_rule_stops(struct gate_shared *shared); /* which main puts into the store */
 struct alerts *gate_alerts(struct gate_shared *shared); /* which main tells people of */
 
 /* What people are asked and what they answered; for main's verbs. */

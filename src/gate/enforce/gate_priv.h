@@ -16,6 +16,7 @@
 #include "base/num.h"
 #include "base/ref.h"
 #include "enforce/gate.h"
+#include "state/rule_stops.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,6 +41,7 @@ struct gate_shared {
     atomic_bool has_coming;
     struct identity_keys *keys;
     struct stops *stops; /* NULL: nobody could read them, so all is stopped */
+    struct rule_stops *rule_stops;
     struct definition_set *accepted; /* NULL: nothing is */
     struct definitions *definitions;
     struct fold *fold;
@@ -110,6 +112,8 @@ struct gate {
 
 /* Whether people have stopped the call. Its row names the stop. Returns: UNSET, or why it is denied. */
 enum reason gate__stop(struct gate *gate, struct call *call);
+/* The denial's rule stops the call's session, principal or agent besides. */
+void gate__stop_by_rule(struct gate *gate, const struct call *call);
 
 enum code gate__record_text_init(struct record_text *text) MUST_USE;
 void gate__record_text_fini(struct record_text *text);

@@ -28,20 +28,26 @@ static bool is_ending(const struct question *asked)
            span_is(asked->method, "session/end");
 }
 
+/* As the audit has it. */
+static struct span session_hex(struct span session, char hex[2 * DIGEST_BYTES])
+{
+    unsigned char digest[DIGEST_BYTES];
+
+    digest_of(session, digest);
+    num_hex(digest, sizeof digest, hex);
+    return span_of(hex, 2 * DIGEST_BYTES);
+}
+
 static const struct stop *find_stop(const struct stops *stops, const struct question *asked, int64_t now_us)
 {
     struct span by[STOP_BY_COUNT] = {[STOP_TENANT] = asked->tenant, [STOP_PRINCIPAL] = asked->principal,
                                      [STOP_AGENT] = asked->agent, [STOP_UPSTREAM] = asked->upstream,
                                      [STOP_TOOL] = asked->tool};
-    unsigned char session[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
     const struct stop *found;
 
-    if (asked->session.len > 0 && stops_name_sessions(stops)) {
-        digest_of(asked->session, session);
-        num_hex(session, sizeof session, hex);
-        by[STOP_SESSION] = span_of(hex, sizeof hex);
-    }
+    if (asked->session.len > 0 && stops_name_sessions(stops))
+        by[STOP_SESSION] = session_hex(asked->session, hex);
     found = stops_find(stops, by, now_us);
     if (found != NULL || asked->via.len == 0)
         return found;
@@ -75,6 +81,42 @@ enum reason gate__stop(struct gate *gate, struct call *call)
     if (!gate_keep_text(call->arena, &call->verdict.rule_reason))
         call->verdict.rule_reason = SPAN_NONE;
     return reason;
+}
+
+size_t gate_stops_count(struct gate_shared *shared, int64_t now_us)
+{
+    size_t count;
+
+    lock_take(&shared->lock);
+    count = stops_count(shared->stops, now_us);
+    lock_give(&shared->lock);
+    return count;
+}
+
+struct rule_stops *gate_rule_stops(struct gate_shared *shared)
+{
+    return shared->rule_stops;
+}
+
+/* Who has no agent or session has none that could be stopped. */
+void gate__stop_by_rule(struct gate *gate, const struct call *call)
+{
+    const int64_t *lasts_us = policy_stops_of(call->policy, call->verdict.rule);
+    const struct question *asked = &call->asked;
+    char hex[2 * DIGEST_BYTES];
+    const struct {
+        enum stop_by by;
+        struct span name;
+    } of[VERDICT_STOPS] = {
+        [VERDICT_STOP_SESSION] = {STOP_SESSION, asked->session.len > 0 ? session_hex(asked->session, hex) : SPAN_NONE},
+        [VERDICT_STOP_PRINCIPAL] = {STOP_PRINCIPAL, asked->principal},
+        [VERDICT_STOP_AGENT] = {STOP_AGENT, asked->agent},
+    };
+
+    for (int stop = 0; lasts_us != NULL && stop < VERDICT_STOPS; stop++)
+        if (lasts_us[stop] > 0 && of[stop].name.len > 0)
+            rule_stops_put(gate->shared->rule_stops, &(struct rule_stop){of[stop].by, call->verdict.rule, asked->tenant,
+                                                                         of[stop].name, lasts_us[stop]});
 }
 
 struct stops *gate_stops_of(struct gate *gate)

@@ -208,12 +208,27 @@ static enum code take_policy(struct serve *serve, struct why *why)
     return CODE_OK;
 }
 
+/* What cannot be stored is tried again at the next look; what the rule denies is denied meanwhile. */
+static void put_rule_stops(struct serve *serve)
+{
+    struct why why = {0};
+    bool any;
+    enum code code = store_stops_take(serve->store, gate_rule_stops(serve->shared), clock_wall_us(), &any, &why);
+
+    if (code != CODE_OK)
+        log_fault(serve, code, &why);
+    if (any)
+        serve->store_seen = -1; /* our own writes change no number that we see */
+}
+
 void serve__follow_store(struct serve *serve)
 {
     struct why why = {0};
     int64_t now;
-    enum code code = store_data_version(serve->store, &now, &why);
+    enum code code;
 
+    put_rule_stops(serve);
+    code = store_data_version(serve->store, &now, &why);
     if (code == CODE_OK && now == serve->store_seen) {
         serve->store_busy = 0;
         return;

@@ -288,6 +288,7 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_disk_hours_left", "Hours until it is full, as it fills now; 87600: no end in sight.", "gauge",
          disk_hours_left(&serve->disk_growth, room_bytes, clock_monotonic_us())},
         {"callgate_log_lines_lost_total", "Log lines that nobody took in time.", "counter", log_lost()},
+        {"callgate_stops", "Stops that stand.", "gauge", gate_stops_count(serve->shared, clock_wall_us())},
         {"callgate_approvals_waiting", "Held calls that wait for a person.", "gauge", (uint64_t)serve->approvals.waiting},
         {"callgate_approvals_waiting_here", "Of these, those that came to this gate and take its room.", "gauge",
          approvals_waiting(gate_approvals(serve->shared))},

@@ -109,12 +109,35 @@ bool stops_name_sessions(const struct stops *set)
     return set->names_sessions;
 }
 
+static bool stands(const struct stop *stop, int64_t now_us)
+{
+    return stop->until_us == 0 || now_us < stop->until_us;
+}
+
+size_t stops_count(const struct stops *set, int64_t now_us)
+{
+    size_t count = 0;
+
+    for (size_t list = 0; set != NULL && list <= STOP_BY_COUNT; list++)
+        for (size_t i = 0; i < set->count[list]; i++)
+            count += stands(&set->of[list][i], now_us);
+    return count;
+}
+
+bool stops_all(const struct stops *set, int64_t now_us)
+{
+    for (size_t i = 0; i < set->count[STOP_BY_COUNT]; i++)
+        if (stands(&set->of[STOP_BY_COUNT][i], now_us))
+            return true;
+    return false;
+}
+
 static bool is_of(const struct stop *stop, const struct span by[STOP_BY_COUNT], int64_t now_us)
 {
     for (size_t i = 0; i < STOP_BY_COUNT; i++)
         if (stop->by[i].at != NULL && (by[i].at == NULL || !span_equals(stop->by[i], by[i])))
             return false;
-    return stop->until_us == 0 || now_us < stop->until_us;
+    return stands(stop, now_us);
 }
 
 /* The first of a list that has this name, or would stand behind it. */

@@ -33,6 +33,9 @@ struct stops *stops_ref(struct stops *set); /* NULL is fine, also below */
 void stops_unref(struct stops **set);
 
 bool stops_are_none(const struct stops *set); /* which is so nearly always */
+/* Those that stand at that time; `stops_all`: whether one of them is of every call. */
+size_t stops_count(const struct stops *set, int64_t now_us);
+bool stops_all(const struct stops *set, int64_t now_us);
 /* Whether some stop names a session, so that it must be known in that form. */
 bool stops_name_sessions(const struct stops *set);
 /* Takes: by: what a call has; at == NULL: it has none, and no stop that gives one is of it. Returns: a stop that stands at

@@ -79,6 +79,49 @@ enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *
     return db_why(why, code, db, "storing the stop");
 }
 
+/* Returns: CODE_EXISTS: such a stop stands, or too many do. */
+static enum code has_room(struct db *db, const struct store_stop *stop, int64_t now_us)
+{
+    const struct span *by = stop->what.by;
+    struct db_stmt *row = NULL;
+    int64_t standing = 0, same = 0;
+    enum code code = db_find(db, "SELECT count(*), sum(principal IS ?3 AND agent IS ?4 AND session IS ?5) FROM stop WHERE "
+                             STANDS "AND rule IS NOT NULL AND tenant IS ?2",
+                             DB_VALUES(db_of_int(now_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
+                                       db_of_text(by[STOP_AGENT]), db_of_text(by[STOP_SESSION])), &row);
+
+    if (code == CODE_OK) {
+        standing = db_int(row, 0);
+        same = db_int(row, 1);
+    }
+    db_finalize(&row);
+    return code == CODE_OK && (same > 0 || standing >= STOPS_OF_RULES_MAX) ? CODE_EXISTS : code;
+}
+
+enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why)
+{
+    enum code code = CODE_OK;
+    struct rule_stop rule;
+
+    *any = false;
+    while (code == CODE_OK && rule_stops_first(asked, &rule)) {
+        struct store_stop stop = {.what = {.until_us = now_us + rule.lasts_us}, .made_us = now_us, .rule = rule.rule,
+                                  .made_by = SPAN_LIT("policy"), .why = SPAN_LIT("a rule of the policy stops who meets it")};
+        int64_t id;
+
+        stop.what.by[STOP_TENANT] = rule.tenant;
+        stop.what.by[rule.by] = rule.name;
+        code = has_room(db, &stop, now_us);
+        if (code == CODE_OK)
+            code = store_stop_add(db, &stop, &id, why);
+        *any |= code == CODE_OK;
+        code = code == CODE_EXISTS ? CODE_OK : code;
+        if (code == CODE_OK)
+            rule_stops_drop(asked);
+    }
+    return db_why(why, code, db, "storing what rules stop");
+}
+
 /* An ask has no session, and nothing to say of one that is stopped: such a call is denied when it comes. */
 enum code store_stops_allow(struct db *db, int64_t ask, int64_t now_us, struct why *why)
 {

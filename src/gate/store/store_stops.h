@@ -9,7 +9,7 @@
 #define STORE_STORE_STOPS_H
 
 #include "db/db.h"
-#include "state/stops.h"
+#include "state/rule_stops.h"
 
 /* Changes with every stop and every end of one. */
 enum code store_stops_mark(struct db *db, int64_t *mark, struct why *why) MUST_USE;
@@ -23,6 +23,11 @@ struct store_stop {
     struct span rule;     /* of the policy's that made it; at == NULL: a person did */
 };
 enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *id, struct why *why) MUST_USE;
+
+/* Stores what rules of the policy stop, as far as no such stop stands already; of a tenant STOPS_OF_RULES_MAX of them stand at
+ * most, so that nobody fills the store with his own denials. *any: some were added. */
+#define STOPS_OF_RULES_MAX 1000
+enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why) MUST_USE;
 
 /* Whether a held call may be granted: none that is stopped is. CODE_DENIED, with a sentence that names the stop. */
 enum code store_stops_allow(struct db *db, int64_t ask, int64_t now_us, struct why *why) MUST_USE;

@@ -365,6 +365,7 @@ static void decide(struct verdict *verdict, const struct half_found *found)
     verdict->say = applying->rule->say;
     verdict->undecided = applying->undecided;
     verdict->alerts = applying->rule->alerts && verdict->kind == VERDICT_DENY;
+    verdict->stops = applying->rule->stops && verdict->kind == VERDICT_DENY;
 }
 
 static enum verdict_kind kind_or_deny(const struct applying *applying)
@@ -427,6 +428,7 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->agent_rule.len = 0;
     verdict->approval_count = 0;
     verdict->alerts = false;
+    verdict->stops = false;
     for (unsigned i = 0; i < HALF_COUNT; i++) {
         verdict->spent[i].limit = NULL;
         verdict->monitor_spent[i] = NULL;

@@ -156,9 +156,36 @@ static void compile_alert(struct compiler *c, const struct yaml_node *node, stru
     rule->alerts = true;
 }
 
+#define STOP_MAX_MS (UINT64_C(366) * 86400 * 1000)
+
+/* Whom the rule stops beside the call that it denies. */
+static void compile_stop(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    static const char *const keys[VERDICT_STOPS + 1] = {"session", "principal", "agent", NULL};
+
+    if (node == NULL || !compiler_is_map_of(c, node, keys, "`stop`"))
+        return;
+    if (rule->effect != EFFECT_FORBID)
+        FAULT_KEY(c, node, "what is stopped is denied already; write `stop` on a forbid");
+    else if (node->count == 0)
+        FAULT(c, node, "an empty `stop` stops nobody; write how long, as in {principal: 1h}");
+    rule->stops = true;
+    for (int stop = 0; stop < VERDICT_STOPS; stop++) {
+        const struct yaml_node *lasts = yaml_member(node, keys[stop]);
+        uint64_t ms = 0;
+
+        if (lasts != NULL && (lasts->type != YAML_STRING || num_duration(lasts->text, &ms) != CODE_OK || ms == 0 ||
+                              ms > STOP_MAX_MS))
+            FAULT(c, lasts, "how long the %s is stopped is a time of at most 366 days; write one such as 30min, 1h or 7d",
+                  keys[stop]);
+        else
+            rule->stops_us[stop] = (int64_t)ms * 1000;
+    }
+}
+
 const char *const policy_rule_keys[] = {"id", "effect", "match", "when", "only_args", "arguments", "limit", "approvals",
-                                        "approvers", "until", "mode", "reason", "say", "alert", "slow_regex", "", "during",
-                                        "session", "client", "annotations", "plan", NULL};
+                                        "approvers", "until", "mode", "reason", "say", "alert", "stop", "slow_regex", "",
+                                        "during", "session", "client", "annotations", "plan", NULL};
 
 /* {NAME: {...}} and {permit: {...}}, as other languages have them. */
 static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *node)
@@ -225,6 +252,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     rule->reason = rule->people.reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
     compile_alert(c, yaml_member(node, "alert"), rule);
+    compile_stop(c, yaml_member(node, "stop"), rule);
     if (c->faults->added == before && c->warnings != NULL)
         c->author->warn_rule(c, node);
 }

@@ -28,6 +28,9 @@ size_t policy_rule_count(const struct policy *policy);
  * is no such rule. */
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id);
 
+/* How long the rule with this id stops each of VERDICT_STOPS, in microseconds; 0: it does not. NULL: there is no such rule. */
+const int64_t *policy_stops_of(const struct policy *policy, struct span rule);
+
 /* Whether some rule names this tool letter by letter. Such names are as many as authors wrote, however many agents make up. */
 bool policy_names_tool(const struct policy *policy, struct span tool);
 

@@ -48,6 +48,8 @@ struct rule {
     bool monitor;
     bool restricts_args; /* only_args is given */
     bool alerts;         /* alert: true: somebody is told of what it denies */
+    bool stops;          /* some of the next are given */
+    int64_t stops_us[VERDICT_STOPS];
     struct span reason, say;
     struct match match;
     const struct condition *when; /* ALL, or NULL */

@@ -18,6 +18,9 @@
 
 enum verdict_kind { VERDICT_DENY = 0, VERDICT_HOLD, VERDICT_PERMIT };
 
+/* Whom a forbid stops besides: the call's own. */
+enum verdict_stop { VERDICT_STOP_SESSION = 0, VERDICT_STOP_PRINCIPAL, VERDICT_STOP_AGENT, VERDICT_STOPS };
+
 enum effect { EFFECT_FORBID = 0, EFFECT_REQUIRE_APPROVAL, EFFECT_PERMIT };
 
 #define VERDICT_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
@@ -88,6 +91,7 @@ struct verdict {
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;
     bool has_monitor;                 /* some monitored rule applied */
+    bool stops;                       /* a denial whose rule stops somebody besides: policy_stops_of */
     bool alerts;                      /* a denial, of which somebody is to be told by the deciding rule's word */
     uint64_t policy_version;          /* 0: no policy */
     struct span policy_hash;          /* lower-case hex SHA-256 of the version's text */

@@ -240,7 +240,8 @@ static void test_document(void **state)
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(buf_peek(&out)));
-    holds(text, "{\"rules\":[{\"rule\":\"f\",\"effect\":\"forbid\",\"monitor\":false,\"alert\":false,\"file\":\"p.yaml\",\"line\":3,"
+    holds(text, "{\"rules\":[{\"rule\":\"f\",\"effect\":\"forbid\",\"monitor\":false,\"alert\":false,\"stop\":false,"
+                "\"file\":\"p.yaml\",\"line\":3,"
                 "\"match\":\"true\",\"parameters\":[],\"conditions\":[{\"condition\":\"when[0] $..* matches\",\"kind\":\"leaf\",\"line\":3,"
                 "\"operators\":[{\"operator\":\"matches\",\"asks\":\"matches drop\",\"anchor\":\"anywhere\"}],"
                 "\"path\":\"$..*\",\"polarity\":\"closing\",\"quantifier\":\"any\",\"absent\":\"false\","

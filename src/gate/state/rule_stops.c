@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/rule_stops.h"
+
+#include "base/lock.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct rule_stops {
+    pthread_mutex_t lock;
+    atomic_size_t count; /* so that main need not take the lock where nothing waits */
+    struct {
+        struct rule_stop what;
+        char *texts;
+    } of[RULE_STOPS_MAX];
+};
+
+enum code rule_stops_new(struct rule_stops **stops)
+{
+    *stops = mem_zalloc(sizeof **stops);
+    if (*stops == NULL)
+        return CODE_NOMEM;
+    lock_init(&(*stops)->lock);
+    return CODE_OK;
+}
+
+void rule_stops_free(struct rule_stops **stops)
+{
+    if (*stops == NULL)
+        return;
+    for (size_t i = 0; i < atomic_load(&(*stops)->count); i++)
+        mem_free((*stops)->of[i].texts);
+    (void)pthread_mutex_destroy(&(*stops)->lock);
+    mem_free(*stops);
+    *stops = NULL;
+}
+
+static bool waits(const struct rule_stops *stops, const struct rule_stop *stop)
+{
+    for (size_t i = 0; i < atomic_load(&stops->count); i++) {
+        const struct rule_stop *one = &stops->of[i].what;
+
+        if (one->by == stop->by && span_equals(one->tenant, stop->tenant) && span_equals(one->name, stop->name))
+            return true;
+    }
+    return false;
+}
+
+static struct span keep(char **at, struct span text)
+{
+    struct span kept = span_of(*at, text.len);
+
+    if (text.len > 0)
+        memcpy(*at, text.at, text.len);
+    *at += text.len;
+    return kept;
+}
+
+void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
+{
+    size_t count;
+    char *at;
+
+    lock_take(&stops->lock);
+    count = atomic_load(&stops->count);
+    at = NULL;
+    if (count < RULE_STOPS_MAX && !waits(stops, stop))
+        at = mem_alloc(stop->rule.len + stop->tenant.len + stop->name.len + 1);
+    if (at != NULL) {
+        stops->of[count].texts = at;
+        stops->of[count].what = *stop;
+        stops->of[count].what.rule = keep(&at, stop->rule);
+        stops->of[count].what.tenant = keep(&at, stop->tenant);
+        stops->of[count].what.name = keep(&at, stop->name);
+        atomic_store(&stops->count, count + 1);
+    }
+    lock_give(&stops->lock);
+}
+
+bool rule_stops_first(struct rule_stops *stops, struct rule_stop *stop)
+{
+    bool any = atomic_load(&stops->count) > 0;
+
+    if (!any)
+        return false;
+    lock_take(&stops->lock);
+    *stop = stops->of[0].what;
+    lock_give(&stops->lock);
+    return true;
+}
+
+void rule_stops_drop(struct rule_stops *stops)
+{
+    size_t count;
+
+    lock_take(&stops->lock);
+    count = atomic_load(&stops->count) - 1;
+    mem_free(stops->of[0].texts);
+    memmove(&stops->of[0], &stops->of[1], count * sizeof stops->of[0]);
+    atomic_store(&stops->count, count);
+    lock_give(&stops->lock);
+}
