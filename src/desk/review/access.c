@@ -107,10 +107,31 @@ static void add_differing(const struct policy *policy, const struct verdict *one
     }
 }
 
-void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who, struct span upstream,
-                struct span tool, int64_t now_us, struct access_answer *answer)
+/* At a route of one kind. Returns: the rule that decides in any case; at == NULL: none does, or several verdicts are open. */
+static struct span ask_at(const struct policy *policy, struct policy_scratch *scratch, struct question *question,
+                          struct asking *asking, struct access_answer *answer)
 {
     struct verdict against = {.kind = VERDICT_DENY}, favouring = {.kind = VERDICT_DENY};
+    unsigned may;
+
+    asking->hidden.favours_permit = false;
+    policy_eval(policy, question, false, scratch, &against);
+    asking->hidden.favours_permit = true;
+    policy_eval(policy, question, false, scratch, &favouring);
+    may = policy_possible(&against, &favouring);
+    if (against.reason == REASON_MEMORY || favouring.reason == REASON_MEMORY)
+        may = POLICY_ALL_POSSIBLE;
+    answer->may |= may;
+    if ((may & (may - 1)) == 0) /* what decides under the guess that speaks against it does so in any case */
+        return may == 1U << VERDICT_PERMIT ? against.rule : favouring.rule;
+    add_differing(policy, &against, &favouring, answer);
+    add_differing(policy, &favouring, &against, answer);
+    return SPAN_NONE;
+}
+
+void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who,
+                enum access_route route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer)
+{
     struct asking asking;
     struct question question = question_of(who, &asking);
 
@@ -118,18 +139,13 @@ void access_ask(const struct policy *policy, struct policy_scratch *scratch, con
     question.upstream = upstream;
     question.tool = tool;
     question.time_us = now_us;
-    policy_eval(policy, &question, false, scratch, &against);
-    asking.hidden.favours_permit = true;
-    policy_eval(policy, &question, false, scratch, &favouring);
-    answer->may = policy_possible(&against, &favouring);
-    if (against.reason == REASON_MEMORY || favouring.reason == REASON_MEMORY)
-        answer->may = POLICY_ALL_POSSIBLE;
-    if ((answer->may & (answer->may - 1)) == 0) { /* what decides under the guess that speaks against it does so in any case */
-        answer->rule = answer->may == 1U << VERDICT_PERMIT ? against.rule : favouring.rule;
-        return;
-    }
-    add_differing(policy, &against, &favouring, answer);
-    add_differing(policy, &favouring, &against, answer);
+    if ((route & ACCESS_PERSON_JUDGED) != 0)
+        answer->rule = ask_at(policy, scratch, &question, &asking, answer);
+    question.is_agent_judged = true;
+    if ((route & ACCESS_AGENT_JUDGED) != 0)
+        answer->rule = ask_at(policy, scratch, &question, &asking, answer);
+    if ((answer->may & (answer->may - 1)) != 0)
+        answer->rule = SPAN_NONE;
 }
 
 /* ---- in words ---- */

@@ -24,6 +24,9 @@ struct access_who {
     uint32_t group_count, scope_count;
 };
 
+/* Whether the route of the calls judges agents, too. */
+enum access_route { ACCESS_PERSON_JUDGED = 1, ACCESS_AGENT_JUDGED = 2, ACCESS_EITHER = 3 /* nobody knows which route it is */ };
+
 #define ACCESS_HANGS_MAX 64
 
 struct access_answer {
@@ -35,8 +38,8 @@ struct access_answer {
 };
 
 /* Takes: now_us: when the calls come, for rules that end. */
-void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who, struct span upstream,
-                struct span tool, int64_t now_us, struct access_answer *answer);
+void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who,
+                enum access_route route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer);
 
 /* "permit", "forbid", "ask", or "depends" where several are possible. */
 const char *access_text(unsigned may);

@@ -24,6 +24,7 @@ struct reviewing {
     struct policy_scratch *scratch;
     struct known *known;
     struct known_lists lists;
+    struct conf *conf; /* NULL: the store alone was named */
     struct table table;
     struct buf words;
     int64_t now_us, unused_us; /* unused_us: rules that were used since are not meant; 0: it is not about rules */
@@ -113,13 +114,29 @@ static void fill_may(struct doc *list, unsigned may)
             doc_text(list, NULL, span_text(access_text(1U << kind)));
 }
 
+/* The route that the upstream is the name of. One of a slug, or of no route that is there now, may be either where some route
+ * judges agents. */
+static enum access_route route_of(const struct reviewing *r, struct span upstream)
+{
+    bool some = r->conf == NULL;
+
+    for (size_t i = 0; r->conf != NULL && r->conf->proxy != NULL && i < r->conf->proxy->route_count; i++) {
+        const struct proxy_route *route = &r->conf->proxy->routes[i];
+
+        if (span_equals(route->name, upstream))
+            return route->agent_judged ? ACCESS_AGENT_JUDGED : ACCESS_PERSON_JUDGED;
+        some |= route->agent_judged;
+    }
+    return some ? ACCESS_EITHER : ACCESS_PERSON_JUDGED;
+}
+
 static enum code tell_access(struct reviewing *r, const struct known_who *who, const struct known_tool *tool)
 {
     struct known_use use = known_used(r->known, who, tool);
     struct access_answer answer;
     struct doc *doc;
 
-    access_ask(r->policy, r->scratch, &who->who, tool->upstream, tool->tool, r->now_us, &answer);
+    access_ask(r->policy, r->scratch, &who->who, route_of(r, tool->upstream), tool->upstream, tool->tool, r->now_us, &answer);
     if (!r->asked->all && answer.may == 1U << VERDICT_DENY && answer.rule.at == NULL && use.calls == 0)
         return CODE_OK;
     doc = doc_of(who, tool, &answer, answer.rule.at != NULL ? policy_rule_by_id(r->policy, answer.rule) : NULL);
@@ -291,9 +308,12 @@ static void say_how_far(const struct reviewing *r)
 int cmd_policy_access(const struct asked *asked)
 {
     struct reviewing r = {.asked = asked};
-    int status = begin(&r);
+    int status = asked->store == NULL ? asked_conf(asked, &r.conf) : OPTIONS_GO;
     enum code code = CODE_OK;
 
+    if (status != OPTIONS_GO)
+        return status;
+    status = begin(&r);
     if (status == OPTIONS_GO)
         status = read_store(&r);
     if (status == OPTIONS_GO)
@@ -317,5 +337,6 @@ int cmd_policy_access(const struct asked *asked)
     known_free(&r.known);
     policy_unref(&r.policy);
     policy_unref(&r.before);
+    conf_free(&r.conf);
     return status;
 }

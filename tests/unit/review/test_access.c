@@ -114,7 +114,7 @@ static struct question draw_call(struct court *court)
     struct question question = {.tenant = ONE_OF(tenants), .principal = ONE_OF(people), .agent = ONE_OF(agents),
                                 .groups = groups, .group_count = draw(3), .scopes = scopes, .scope_count = draw(2),
                                 .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = ONE_OF(tools),
-                                .client = ONE_OF(clients)};
+                                .client = ONE_OF(clients), .is_agent_judged = draw(3) == 0};
     struct json_fault fault;
 
     court->now_us += (int64_t)draw(1200) * 1000000;
@@ -148,7 +148,8 @@ static void hold_against(struct court *court, const struct text *policy, const s
 {
     struct access_answer answer;
 
-    access_ask(court->policy, court->scratch, who, question->upstream, question->tool, question->time_us, &answer);
+    access_ask(court->policy, court->scratch, who, question->is_agent_judged ? ACCESS_AGENT_JUDGED : ACCESS_PERSON_JUDGED,
+               question->upstream, question->tool, question->time_us, &answer);
     if ((answer.may >> real & 1) == 0)
         fail_msg("%s\n%s %.*s may call %.*s: %s, but a call of %.*s got %s by %.*s", policy->at, access_kind_text(who->kind),
                  SPAN_ARG(who->name), SPAN_ARG(question->tool), access_text(answer.may), SPAN_ARG(question->principal),
