@@ -166,6 +166,12 @@ enum code hook_question(const struct hook_said *said, struct buf *out)
     struct buf name;
     enum code code;
 
+    if (said->event == HOOK_REPORTS) {
+        buf_add_text(out, "{\"report\":true");
+        add_member(out, "id", said->id);
+        add_member(out, "session", said->session);
+        return buf_add_byte(out, '}');
+    }
     buf_init(&name, SIZE_MAX / 2);
     buf_add_text(&name, said->is_servers ? "MCP:" : "");
     code = buf_add_span(&name, said->tool);

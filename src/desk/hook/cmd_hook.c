@@ -299,8 +299,8 @@ static int run(struct hook *hook, const char *conf)
 
     hook->is_read = code == CODE_OK;
     reports = hook->is_read && hook->said.event == HOOK_REPORTS;
-    if (reports)
-        return STATUS_DONE; /* what was done is done */
+    if (reports && hook->said.id == NULL)
+        return STATUS_DONE;
     if (code == CODE_OK)
         code = read_route(hook, conf, &why);
     if (code == CODE_OK && comes_again(hook))
@@ -312,6 +312,8 @@ static int run(struct hook *hook, const char *conf)
         buf_addf(&hook->text, "callgate: %s. So this call is denied.", why.text);
     else if (!is_permit && write_denial(hook) != CODE_OK)
         buf_clear(&hook->text);
+    if (reports)
+        return STATUS_DONE; /* what was done is done, whatever becomes of its report */
     return tell(hook, is_permit);
 }
 

@@ -84,17 +84,19 @@ static bool is_one_of(struct span text, const char *const *words)
     return false;
 }
 
-/* A permit that nobody waits for has no result; a detached call never tells one. What nobody knows has failed. */
+/* A permit that nobody waits for has no result; a detached call never tells one, and a client tells
+ * only that its own is over. What nobody knows has failed. */
 static int status_of(enum entry_kind kind, const struct query_row *row)
 {
     static const char *const good[] = {"result", "accepted", "stream_ended", NULL};
+    static const char *const untold[] = {"detached", "reported", NULL};
     struct span outcome = query_value(row, "outcome");
 
     switch (kind) {
     case ENTRY_DECISION:
         return span_is(query_value(row, "verdict"), "permit") ? STATUS_UNKNOWN : STATUS_FAILURE;
     case ENTRY_OUTCOME:
-        return is_one_of(outcome, good) ? STATUS_SUCCESS : span_is(outcome, "detached") ? STATUS_UNKNOWN : STATUS_FAILURE;
+        return is_one_of(outcome, good) ? STATUS_SUCCESS : is_one_of(outcome, untold) ? STATUS_UNKNOWN : STATUS_FAILURE;
     case ENTRY_EVENT:
     case ENTRY_KINDS:
         break;

@@ -195,7 +195,7 @@ static void name_call(const struct telling *telling, struct buf *name)
 /* What the call failed of; at == NULL: it did not. A held call has not failed yet. */
 static struct span error_of(const struct telling *telling, bool by_server)
 {
-    static const char *const good[] = {"result", "accepted", "stream_ended", "detached"};
+    static const char *const good[] = {"result", "accepted", "stream_ended", "detached", "reported"};
     struct span outcome = value_of(telling, "outcome"), error = value_of(telling, "error_code");
 
     if (!telling->has_outcome)

@@ -58,8 +58,10 @@ struct call {
     int64_t read_us;            /* monotonic, when it had been read and its judging began */
     enum reason refused;        /* UNSET: it is to be judged; PERMITTED: it is permitted without judging (`pass`; never a
                                  * preflight); anything else: it is refused already and only recorded */
-    bool expects_outcome;       /* when permitted */
-    bool may_wait;              /* for an approval that people have given, and of which it is not known yet whose it is */
+    bool expects_outcome : 1;   /* when permitted */
+    bool is_own : 1;            /* of its client, which makes it itself, and may say later that it is over */
+    bool is_report : 1;         /* it says so, of another call: neither judged nor recorded */
+    bool may_wait : 1;          /* for an approval that people have given, and of which it is not known yet whose it is */
 
     /* What becomes of it. */
     bool is_permitted;

@@ -361,7 +361,7 @@ void gate_judge(struct gate *gate, struct call *call)
     call->held = gate->held;
     if (gate->held != NULL)
         ref_take(&gate->held->ref);
-    if ((call->refused == REASON_UNSET || call->refused == REASON_PERMITTED) && !call->is_join &&
+    if ((call->refused == REASON_UNSET || call->refused == REASON_PERMITTED) && !call->is_join && !call->is_report &&
         (stopped = gate__stop(gate, call)) != REASON_UNSET) {
         settle_unjudged(stopped, &call->verdict);
     } else if (call->refused != REASON_UNSET || call->is_join) {
@@ -422,7 +422,8 @@ static void fill_record(struct gate *gate, const struct call *call, int status, 
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
         .judge_us = call->judge_us, .status = permits ? 0 : status,
         .latency_us = permits ? 0 : clock_monotonic_us() - call->began_us,
-        .expects_outcome = permits && call->expects_outcome, .arguments = call->arguments, .params = call->params,
+        .expects_outcome = permits && call->expects_outcome, .is_told_later = call->is_own,
+        .arguments = call->arguments, .params = call->params,
     };
     if (question_needs_agent(asked)) /* also of a call that no policy was asked about: whoever asks one again has to know */
         record->agent_rule = verdict->agent_rule.at != NULL ? verdict->agent_rule : SPAN_LIT("");
@@ -447,7 +448,7 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     struct audit_decision record;
     enum code code;
 
-    call->folded = call->verdict.kind == VERDICT_DENY ? folds(gate, call) : call->is_join;
+    call->folded = call->verdict.kind == VERDICT_DENY ? folds(gate, call) : call->is_join || call->is_report;
     if (call->folded)
         return CODE_OK;
     code = gate__record_plan(gate, call);

@@ -4,7 +4,9 @@
 #include "base/lock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/log.h"
 #include "enforce/gate_priv.h"
+#include "os/clock.h"
 
 #define PER_SESSION 64
 #define CALLS_PER_SESSION 256
@@ -19,6 +21,7 @@ struct open_question {
     struct open_question *next; /* in the bucket */
     uint64_t scope_hash;
     int64_t asked_us;
+    uint64_t decision; /* not 0: that waits for its outcome */
     struct share whose;
     size_t method_len;
     char method[METHOD_BYTES];
@@ -52,6 +55,26 @@ static void forget(struct question_shard *shard, struct open_question *question)
     mem_free(question);
 }
 
+static enum code put_told(struct gate *gate, const struct open_question *question, enum audit_outcome outcome,
+                          enum reason reason, int64_t now_us)
+{
+    const struct audit_result result = {
+        .decision = question->decision, .time_us = clock_wall_us(), .outcome = outcome, .reason = reason,
+        .latency_us = now_us - question->asked_us, .upstream_us = -1,
+    };
+
+    return audit_put_told(gate->ring, &result);
+}
+
+/* Forgets a question to which nobody has said anything. */
+static void give_up(struct gate *gate, struct question_shard *shard, struct open_question *question, int64_t now_us)
+{
+    if (question->decision != 0 &&
+        put_told(gate, question, OUTCOME_UNKNOWN, REASON_UNREPORTED, now_us) != CODE_OK)
+        log_debug("gate", "the outcome of decision %llu is put when the gate ends", (unsigned long long)question->decision);
+    forget(shard, question);
+}
+
 static struct open_question *oldest(struct question_shard *shard)
 {
     return list_is_empty(&shard->by_age) ? NULL : LIST_ENTRY(shard->by_age.next, struct open_question, by_age);
@@ -75,7 +98,7 @@ static uint64_t hash_scope(const struct question_key *key)
 
     hash = hash_mix(hash, hash_span(key->tenant));
     hash = hash_mix(hash, hash_span(key->principal));
-    return hash_mix(hash_mix(hash, hash_span(key->session)), key->is_call);
+    return hash_mix(hash_mix(hash, hash_span(key->session)), key->is_own ? 2 : key->is_call);
 }
 
 static struct question_shard *lock_shard(struct gate *gate, uint64_t scope_hash)
@@ -95,7 +118,7 @@ static size_t parts_of(const struct question_key *key, struct span parts[KEY_PAR
     parts[2] = key->tenant;
     parts[3] = key->principal;
     parts[4] = key->session;
-    parts[5] = key->is_call ? SPAN_LIT("call") : SPAN_NONE;
+    parts[5] = key->is_own ? SPAN_LIT("own") : key->is_call ? SPAN_LIT("call") : SPAN_NONE;
     parts[6] = key->id;
     for (int i = 0; i < KEY_PARTS; i++)
         len += sizeof(size_t) + parts[i].len;
@@ -182,39 +205,41 @@ static struct open_question *oldest_like(struct question_shard *shard, struct sh
     return oldest(shard);
 }
 
-static enum code make_room(struct question_shard *shard, struct share whose)
+static enum code make_room(struct gate *gate, struct question_shard *shard, struct share whose, int64_t now_us)
 {
     while (!shares_allow(&shard->shares, whose, 1) && oldest(shard) != NULL)
-        forget(shard, oldest_like(shard, whose));
+        give_up(gate, shard, oldest_like(shard, whose), now_us);
     return shares_take(&shard->shares, whose, 1);
 }
 
-static enum code open_in(struct question_shard *shard, uint64_t scope_hash, const struct question_key *key,
-                         struct span method, int64_t now_us)
+static enum code open_in(struct gate *gate, struct question_shard *shard, uint64_t scope_hash,
+                         const struct question_key *key, struct span method, int64_t now_us)
 {
     struct share whose = share_of(key->home.at != NULL ? key->home : key->tenant, key->principal);
     struct span parts[KEY_PARTS];
     size_t key_len = parts_of(key, parts), of_session;
     struct open_question *question, **bucket;
+    bool is_call = key->is_call || key->is_own;
 
     while ((question = oldest(shard)) != NULL && now_us - question->asked_us > FORGET_US)
-        forget(shard, question);
+        give_up(gate, shard, question, now_us);
     question = find_open(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
-        if (key->is_call || !span_equals(span_of(question->method, question->method_len), method))
+        if (is_call || !span_equals(span_of(question->method, question->method_len), method))
             return CODE_EXISTS;
         list_remove(&question->by_age);
     } else {
-        if (of_session >= PER_SESSION && !key->is_call)
+        if (of_session >= PER_SESSION && !is_call)
             return CODE_LIMIT;
         if (of_session >= CALLS_PER_SESSION)
-            forget(shard, oldest_of(shard, scope_hash, parts));
+            give_up(gate, shard, oldest_of(shard, scope_hash, parts), now_us);
         question = question_new(parts, key_len, method);
-        if (question == NULL || make_room(shard, whose) != CODE_OK) {
+        if (question == NULL || make_room(gate, shard, whose, now_us) != CODE_OK) {
             mem_free(question);
             return CODE_NOMEM;
         }
         question->scope_hash = scope_hash;
+        question->decision = key->decision;
         question->whose = whose;
         bucket = bucket_of(shard, scope_hash);
         question->next = *bucket;
@@ -234,7 +259,7 @@ enum code question_open(struct gate *gate, const struct question_key *key, struc
     if (method.len == 0 || method.len > METHOD_BYTES)
         return CODE_LIMIT;
     shard = lock_shard(gate, scope_hash);
-    code = open_in(shard, scope_hash, key, method, now_us);
+    code = open_in(gate, shard, scope_hash, key, method, now_us);
     lock_give(&shard->lock);
     return code;
 }
@@ -256,4 +281,23 @@ enum code question_answer(struct gate *gate, const struct question_key *key, cha
     }
     lock_give(&shard->lock);
     return question != NULL ? CODE_OK : CODE_NOT_FOUND;
+}
+
+enum code question_report(struct gate *gate, const struct question_key *key, int64_t now_us)
+{
+    uint64_t scope_hash = hash_scope(key);
+    struct question_shard *shard = lock_shard(gate, scope_hash);
+    enum code code = CODE_NOT_FOUND;
+    struct span parts[KEY_PARTS];
+    size_t of_session;
+    struct open_question *question;
+
+    parts_of(key, parts);
+    question = find_open(shard, scope_hash, parts, &of_session);
+    if (question != NULL) {
+        code = put_told(gate, question, OUTCOME_REPORTED, REASON_REPORTED, now_us);
+        forget(shard, question);
+    }
+    lock_give(&shard->lock);
+    return code;
 }

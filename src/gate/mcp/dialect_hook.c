@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dialect `hook`: whether a client may make a call of a tool of its own, which passes no gate. One object asks, {tool,
  * arguments, id, session}; the gate's own answer is {verdict, decision, text}, and nothing goes up. `callgate hook` makes the
- * object of what a client says. */
+ * object of what a client says. What it says afterwards is {report: true, id, session}. */
 #include "mcp/plain_priv.h"
 
 static const char *const foreign[] = {MCP__PLAIN_FOREIGN, "definitions", "deceptive", "timeouts", "reply_headers", "audit",
@@ -9,7 +9,7 @@ static const char *const foreign[] = {MCP__PLAIN_FOREIGN, "definitions", "decept
 
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
 
-static const char *const members[] = {"tool", "arguments", "id", "session", NULL};
+static const char *const members[] = {"tool", "arguments", "id", "session", "report", NULL};
 
 static enum reason open_message(enum http_method verb, struct span path, struct mcp_message *message)
 {
@@ -46,6 +46,18 @@ static bool read_name(const struct mcp_message *message, const char *member, con
     return *name == NULL || ((*name)->type == JSON_STRING && mcp__id_is_legal(JSON_STRING, (*name)->text));
 }
 
+static enum reason read_report(struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    const struct json_node *root = message->root;
+
+    if (json_member(root, SPAN_LIT("report"))->type != JSON_TRUE || message->id.len == 0 ||
+        json_member(root, SPAN_LIT("tool")) != NULL || json_member(root, SPAN_LIT("arguments")) != NULL)
+        return refuse(message, "A report names a call by its id, and nothing of it");
+    message->method = SPAN_NONE;
+    message->kind = MCP_RESPONSE;
+    return mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : REASON_PERMITTED;
+}
+
 static enum reason read_message(struct span body, const struct mcp_read_rules *rules, struct buf *canonical,
                                 struct arena *arena, struct mcp_message *message, struct json_fault *fault)
 {
@@ -63,6 +75,8 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
         return refuse(message, "The names of call and session are texts of 1 to 128 printable characters");
     message->id = id != NULL ? id->raw : SPAN_NONE;
     message->method = SPAN_LIT("tools/call");
+    if (json_member(message->root, SPAN_LIT("report")) != NULL)
+        return read_report(message, rules);
     tool = json_member(message->root, SPAN_LIT("tool"));
     message->detail = mcp__tool_name_fault(tool != NULL ? tool->text : SPAN_NONE, rules); /* what is no string has no text */
     if (message->detail != NULL)

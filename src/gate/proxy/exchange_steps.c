@@ -77,6 +77,17 @@ static enum reason find_question(struct pair *pair)
     return REASON_UNSET;
 }
 
+/* What a client says of its own call that nobody knows, because it was forgotten, changes nothing. */
+static enum reason take_report(struct pair *pair)
+{
+    struct question_key key = question_key_of(&pair->exchange, pair->exchange.call->message.id);
+
+    key.is_own = pair->exchange.call->is_report = true;
+    if (question_report(pair->lane->gate, &key, pair_now_us(pair)) != CODE_OK)
+        log_debug("proxy", "%s: a call is reported that is not open, or cannot be written now", pair->client);
+    return REASON_PERMITTED;
+}
+
 /* Takes a body for a declared path. It is neither read nor recorded, because it holds credentials for others. */
 void exchange__pass_body(struct pair *pair, struct span body)
 {
@@ -174,7 +185,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
     if (reason == REASON_PERMITTED && exchange->call->is_join)
         reason = join_refuses(exchange->route, message);
     if (reason == REASON_PERMITTED)
-        reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
+        reason = message->kind != MCP_RESPONSE       ? REASON_UNSET
+                 : exchange->dialect->is_asked ? take_report(pair) : find_question(pair);
     return reason;
 }
 
@@ -229,7 +241,7 @@ static enum code record(struct pair *pair)
         if (code != CODE_OK)
             return code;
         call->is_permitted = call_is_permit(call);
-        call->owes_outcome = call->is_permitted && call->expects_outcome;
+        call->owes_outcome = call->is_permitted && !call->is_own;
         exchange->unrecorded = call->next;
     }
     exchange->own->is_permitted = refusal == REASON_UNSET;
@@ -271,6 +283,19 @@ bool exchange__record(struct pair *pair)
     return true;
 }
 
+/* Notes a call that its client makes itself as open, until it says that it is over. */
+static void await_report(struct pair *pair)
+{
+    const struct call *call = pair->exchange.own;
+    struct question_key key = question_key_of(&pair->exchange, call->message.id);
+
+    key.is_own = true;
+    key.decision = call->seq;
+    if (call->seq != 0 && call->expects_outcome &&
+        question_open(pair->lane->gate, &key, call->message.method, pair_now_us(pair)) != CODE_OK)
+        log_debug("proxy", "%s: a call of a client's own is open twice; the second has no outcome of its own", pair->client);
+}
+
 /* Goes on with a call whose record is on disk. */
 static bool go_on(struct pair *pair)
 {
@@ -283,6 +308,7 @@ static bool go_on(struct pair *pair)
         return true;
     }
     if (exchange->dialect->is_asked) {
+        await_report(pair);
         deny_answer(pair, REASON_PERMITTED);
         return true;
     }

@@ -115,7 +115,8 @@ static void decide(struct pair *pair, struct gate *gate)
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
         call->asked.time_us = own->asked.time_us;
         call->read_us = clock_monotonic_us();
-        call->expects_outcome = !exchange->dialect->is_asked; /* what a client does itself, it may never tell of */
+        call->is_own = exchange->dialect->is_asked;
+        call->expects_outcome = !call->is_own || call->message.id.len > 0; /* without a name nobody could speak of it again */
         if (own->refused != REASON_UNSET)
             call->refused = own->refused;
         if (exchange->pass == NULL) {

@@ -127,6 +127,8 @@
     X(DRAINING, "draining", GATE, 503, 5030, UNAVAILABLE, "The gate is shutting down.")                                        \
     /* the upstream */                                                                                                         \
     X(COMPLETED, "completed", NOBODY, 0, 0, NONE, "The reply was delivered.")                                                  \
+    X(REPORTED, "reported", NOBODY, 0, 0, NONE, "The client said that its own call is over.")                                  \
+    X(UNREPORTED, "unreported", NOBODY, 0, 0, NONE, "The client did not say what came of its own call.")                       \
     X(UPSTREAM_UNRESOLVED, "upstream_unresolved", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's name cannot be resolved.") \
     X(UPSTREAM_UNREACHABLE, "upstream_unreachable", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream cannot be reached.")       \
     X(UPSTREAM_TLS, "upstream_tls", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's certificate or TLS is not acceptable.")  \

@@ -37,7 +37,7 @@ static void count_down(struct audit_ring *ring, const struct ring_decision *deci
     enum reason reason = decision->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : decision->reason;
 
     atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
-    if (decision->expects_outcome)
+    if (decision->expects_outcome && !decision->is_told_later)
         atomic_fetch_add(&ring->rooms_lost, 1);
 }
 

@@ -146,6 +146,8 @@ enum code ledger_decision(struct ledger *ledger, const struct ring_decision *dec
     code = append(ledger, ROW_DECISION, values, head, outside);
     if (code == CODE_OK && decision->expects_outcome)
         code = permits_add(&ledger->permits, ledger->tip.seq, head, decision->salt);
+    if (code == CODE_OK && decision->is_told_later && decision->expects_outcome)
+        permits_find(&ledger->permits, ledger->tip.seq)->is_told_later = true;
     *seq = ledger->tip.seq;
     return code;
 }
@@ -219,9 +221,13 @@ enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome
     struct audit_result result = {.time_us = time_us, .outcome = outcome, .reason = reason, .upstream_us = -1};
     enum code code = CODE_OK;
 
-    for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++)
-        if (ledger->permits.slots[i].seq != 0 && !ledger->permits.slots[i].closing)
-            code = ledger_outcome(ledger, ledger->permits.slots[i].seq, &result);
+    for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++) {
+        const struct permit *permit = &ledger->permits.slots[i];
+
+        result.reason = permit->is_told_later ? REASON_UNREPORTED : reason;
+        if (permit->seq != 0 && !permit->closing)
+            code = ledger_outcome(ledger, permit->seq, &result);
+    }
     return code;
 }
 

@@ -44,6 +44,7 @@ struct permit {
     uint64_t seq; /* 0: free */
     struct head *head; /* NULL: no tenant */
     unsigned char salt[ROW_SALT_BYTES];
+    bool is_told_later; /* as it was put */
     bool closing; /* its outcome is in the batch that is being written */
 };
 

@@ -19,6 +19,7 @@ const char *audit_outcome_text(enum audit_outcome outcome)
         [OUTCOME_CANCELLED] = "cancelled",
         [OUTCOME_REFUSED] = "refused",
         [OUTCOME_NOT_SENT] = "not_sent",
+        [OUTCOME_REPORTED] = "reported",
     };
 
     BUG_ON((size_t)outcome >= sizeof texts / sizeof texts[0]);

@@ -32,7 +32,7 @@ enum audit_outcome {
     OUTCOME_UNKNOWN = 0,
     OUTCOME_RESULT, OUTCOME_TOOL_ERROR, OUTCOME_PROTOCOL_ERROR, OUTCOME_HTTP_ERROR, OUTCOME_ACCEPTED,
     OUTCOME_STREAM_ENDED, OUTCOME_DETACHED, OUTCOME_UPSTREAM_FAILURE, OUTCOME_TIMEOUT, OUTCOME_CANCELLED,
-    OUTCOME_REFUSED, OUTCOME_NOT_SENT
+    OUTCOME_REFUSED, OUTCOME_NOT_SENT, OUTCOME_REPORTED
 };
 
 const char *audit_outcome_text(enum audit_outcome outcome); /* "result", "tool_error" ... */
@@ -81,6 +81,7 @@ struct audit_decision {
     int status;                 /* denials: the HTTP status that the agent gets; permits: 0 (the outcome says it) */
     int64_t latency_us;         /* denials only: head to verdict */
     bool expects_outcome;       /* permits that will be followed by exactly one outcome (server requests are not) */
+    bool is_told_later;         /* of these: one that somebody else tells, long after or never: no room is kept for it */
 };
 
 struct audit_result { /* an outcome row */
@@ -91,6 +92,7 @@ struct audit_result { /* an outcome row */
     enum reason reason;         /* the ending: COMPLETED, UPSTREAM_SILENT ... */
     int status;                 /* HTTP status that the agent got; 0: none */
     bool has_error_code;
+    bool is_told;               /* of a permit that was put with is_told_later */
     int64_t error_code;         /* JSON-RPC */
     uint64_t response_bytes;    /* delivered to the agent, body only */
     bool has_digest;

@@ -320,6 +320,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
 {
     struct ring_decision fixed = {.ticket = 0};
     struct texts texts; /* not cleared: all are set */
+    bool reserves = from->expects_outcome && !from->is_told_later;
     uint64_t bytes;
 
     *ticket = 0;
@@ -334,10 +335,11 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     gather_columns(from, &fixed, &texts);
     gather_values(ring, from, &fixed, &texts);
     bytes = record_bytes(sizeof fixed, &texts);
-    if (!has_room_or_waits(ring, bytes + (from->expects_outcome ? RING_RESULT_BYTES : 0), true))
+    if (!has_room_or_waits(ring, bytes + (reserves ? RING_RESULT_BYTES : 0), true))
         return CODE_BUSY;
     fixed.ticket = *ticket = ++ring->tickets;
-    ring->reserved += from->expects_outcome;
+    fixed.is_told_later = from->is_told_later;
+    ring->reserved += reserves;
     put(ring, RING_DECISION, &fixed, sizeof fixed, &texts, bytes, RING_DOZES);
     return CODE_OK;
 }
@@ -404,6 +406,25 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     /* answers may fill a ring before the writer's short sleep is over */
     if (result->answer.at != NULL && ring_is_pressed(ring))
         ring_wake_writer(ring->shared, RING_DOZES);
+}
+
+enum code audit_put_told(struct audit_ring *ring, const struct audit_result *from)
+{
+    struct audit_result copy = *from;
+    struct texts texts;
+    uint64_t bytes;
+
+    copy.is_told = true;
+    copy.has_said_room = false;
+    gather_said(&copy, &texts);
+    gather_answer(ring, &copy, &texts);
+    bytes = record_bytes(sizeof copy, &texts);
+    if (audit_is_down(ring))
+        return CODE_DOWN;
+    if (!has_room(ring, bytes, false))
+        return CODE_BUSY;
+    put(ring, RING_RESULT, &copy, sizeof copy, &texts, bytes, RING_SLEEPS);
+    return CODE_OK;
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)

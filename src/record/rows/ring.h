@@ -28,6 +28,10 @@ bool audit_reserve_said(struct audit_ring *ring);
  * none is due, and one that was put is passed over. */
 void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
 
+/* Puts the outcome of a permit that was put with is_told_later and is durable, once; on any worker's ring. Takes: one without
+ * an answer. Returns: CODE_OK, CODE_BUSY, CODE_DOWN. */
+enum code audit_put_told(struct audit_ring *ring, const struct audit_result *result) MUST_USE;
+
 /* Puts an event, or returns CODE_BUSY at once. While the audit is down, events wait in the ring. */
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event) MUST_USE;
 

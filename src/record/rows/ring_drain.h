@@ -45,7 +45,7 @@ struct ring_decision {
     DECISION_TABLE(ROW_SKIP, RING_NUMBER, RING_NUMBER, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP)
     DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_DIGEST)
     unsigned char salt[ROW_SALT_BYTES], arguments_digest[DIGEST_BYTES];
-    bool has_session, has_policy_hash, arguments_cut;
+    bool has_session, has_policy_hash, arguments_cut, is_told_later;
     DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_HAS, ROW_SKIP)
 };
 

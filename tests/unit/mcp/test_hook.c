@@ -27,6 +27,22 @@ static void reads_a_question(void **state)
     say_end(&s);
 }
 
+static void reads_a_report(void **state)
+{
+    struct said s;
+
+    (void)state;
+    say(&s, hook, HTTP_METHOD_POST, NULL, "{\"report\":true,\"id\":\"toolu_1\",\"session\":\"s\"}", NULL);
+    assert_int_equal(s.reason, REASON_PERMITTED);
+    assert_int_equal(s.message.kind, MCP_RESPONSE);
+    expect_span(s.message.id, "\"toolu_1\"");
+    expect_span(hook->session(&s.message), "s");
+    say_end(&s);
+    expect_refusal(hook, HTTP_METHOD_POST, NULL, "{\"report\":true}", REASON_PARAMS_INVALID);
+    expect_refusal(hook, HTTP_METHOD_POST, NULL, "{\"report\":1,\"id\":\"a\"}", REASON_PARAMS_INVALID);
+    expect_refusal(hook, HTTP_METHOD_POST, NULL, "{\"report\":true,\"id\":\"a\",\"tool\":\"b\"}", REASON_PARAMS_INVALID);
+}
+
 static void refuses_others(void **state)
 {
     static const struct {
@@ -88,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_question),
+        cmocka_unit_test(reads_a_report),
         cmocka_unit_test(refuses_others),
         cmocka_unit_test(answers),
     };
