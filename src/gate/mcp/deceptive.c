@@ -12,13 +12,12 @@ static bool is_among(struct span text, const char *const *words)
     return false;
 }
 
-static enum mcp_treatment by_request(const struct mcp_reply_rules *rules)
+static enum mcp_treatment by_request(const struct mcp_reply_rules *rules, bool is_list)
 {
     const struct mcp_deceptive *deceptive = &rules->deceptive;
-    const struct mcp_method *of = mcp_method_find(rules->request_method, rules->own);
     struct span method = rules->request_method;
 
-    if (of != NULL && of->lists != MCP_LISTS_NOTHING)
+    if (is_list)
         return deceptive->definitions;
     if (span_is(method, "initialize") || span_is(method, "server/discover"))
         return deceptive->instructions;
@@ -47,11 +46,11 @@ static enum mcp_treatment by_member(const struct mcp_deceptive *deceptive, struc
     return is_among(key, prompts) ? deceptive->prompts : deceptive->results;
 }
 
-enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp__member member, struct span key)
+enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, bool is_list, enum mcp__member member, struct span key)
 {
     switch (member) {
     case MEMBER_RESULT:
-        return rules->request_method.len > 0 ? of_skill(rules, by_request(rules))
+        return rules->request_method.len > 0 ? of_skill(rules, by_request(rules, is_list))
                                              : by_member(&rules->deceptive, key);
     case MEMBER_ERROR:
         return rules->deceptive.results;
@@ -68,7 +67,7 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
 
 bool mcp__passes_all(const struct mcp_reply_rules *rules)
 {
-    return rules->request_method.len > 0 && by_request(rules) == MCP_PASS &&
+    return rules->request_method.len > 0 && by_request(rules, false) == MCP_PASS &&
            rules->deceptive.results == MCP_PASS && rules->deceptive.messages == MCP_PASS;
 }
 

@@ -307,7 +307,8 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
     bool names, deceives;
 
     if (event->depth <= OUTCOME_DEPTH)
-        walk->treatment = mcp__treatment(walk->rules, walk->member, event->depth == OUTCOME_DEPTH ? event->key : SPAN_NONE);
+        walk->treatment = mcp__treatment(walk->rules, walk->asked != NULL, walk->member,
+                                         event->depth == OUTCOME_DEPTH ? event->key : SPAN_NONE);
     if (walk->treatment == MCP_PASS || event->kind == JSON_EVENT_END)
         return CODE_OK;
     names = unicode_is_deceptive(event->key);

@@ -55,8 +55,9 @@ enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct
 
 /* ---- deceptive.c ---- */
 
-/* What becomes of a value in `member` of the envelope. Takes: key: of the member of `result` that it is, or is in. */
-enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp__member member, struct span key);
+/* What becomes of a value in `member` of the envelope. Takes: is_list: a list was asked for; key: of the member of `result`
+ * that it is, or is in. */
+enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, bool is_list, enum mcp__member member, struct span key);
 /* Whether no text below the members of `result`, `error` and `params` needs to be looked at. */
 bool mcp__passes_all(const struct mcp_reply_rules *rules);
 /* Cuts what deceives out of one string; *count grows. */
