@@ -60,6 +60,14 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
     memcpy(ring->outcomes[ring->outcome_count - 1].response_digest, result->response_digest, DIGEST_BYTES);
 }
 
+enum code audit_put_told(struct audit_ring *ring, const struct audit_result *result)
+{
+    if (ring->is_full)
+        return CODE_BUSY;
+    audit_put_result(ring, result);
+    return CODE_OK;
+}
+
 bool audit_reserve_said(struct audit_ring *ring)
 {
     ring->said_room += !ring->is_full;
