@@ -269,7 +269,8 @@ static void judge_access(const struct judging *judging, const struct policy_case
     known.question = (struct question){.tenant = question->tenant, .upstream = question->upstream, .method = question->method,
                                        .answers = question->answers, .tool = question->tool, .resource = question->resource,
                                        .prompt = question->prompt, .shown = question->shown, .time_us = question->time_us,
-                                       .root = &any, .state = question->state};
+                                       .root = &any, .state = question->state,
+                                       .is_agent_judged = question->is_agent_judged};
     judge_hidden(judging, &known,
                  (struct question_hidden){.nodes = hidden, .count = 1, .names = names, .around = true, .meta = true,
                                           .claims = true, .hints = true}, real, scratch, answer);
