@@ -10,7 +10,8 @@
 
 /* Where a condition stands. */
 struct condition_place {
-    bool negated; /* under an odd number of `not` */
+    bool negated;   /* under an odd number of `not` */
+    bool under_not; /* under any number of them: it finds nothing that could be cut */
     unsigned depth;
     const char *where; /* "when[0].any[1]" */
 };
@@ -295,7 +296,7 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
         leaf->counts_lacks |= leaf->opening && path->has_inner_wild;
     check_texts(c, node, leaf);
     for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
-        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || op_finds(&leaf->ops[i]));
+        c->rule->finds |= leaf->from == FROM_VALUE && !place->under_not && (leaf->links || op_finds(&leaf->ops[i]));
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
     else
@@ -350,7 +351,8 @@ static void compile_negated(struct compiler *c, const struct yaml_node *node, co
                             const struct manner *manner, const struct condition *subject, size_t which,
                             struct condition *condition)
 {
-    struct condition_place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
+    struct condition_place inner = {.negated = !place->negated, .under_not = true, .depth = place->depth + 1,
+                                    .where = place->where};
     struct condition *leaf = compiler_alloc(c, 1, sizeof *leaf);
     struct op *op = compiler_alloc(c, 1, sizeof *op);
 
@@ -428,7 +430,8 @@ static void compile_members(struct compiler *c, const struct yaml_node *list, co
 {
     struct condition *members = compiler_alloc(c, list->count, sizeof *members);
     char where[WHERE_MAX];
-    struct condition_place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
+    struct condition_place inner = {.negated = place->negated, .under_not = place->under_not, .depth = place->depth + 1,
+                                    .where = where};
     uint32_t at = 0;
 
     condition->members = members;
@@ -444,7 +447,7 @@ static void compile_not(struct compiler *c, const struct yaml_node *node, const 
 {
     struct condition *inner = compiler_alloc(c, 1, sizeof *inner);
     char where[WHERE_MAX];
-    struct condition_place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
+    struct condition_place below = {.negated = !place->negated, .under_not = true, .depth = place->depth + 1, .where = where};
 
     condition->kind = CONDITION_NOT;
     condition->count = inner != NULL;

@@ -110,6 +110,8 @@ static void test_not_in_text(void **state)
     expect(R("{value: $.structuredContent, exists: true}"), "{\"structuredContent\":{\"x\":8}}", NOT_IN_TEXT);
     expect(R("{value: $.structuredContent.x, exists: true}"), "{\"structuredContent\":{\"x\":\"8\"}}",
            "redact r {\"structuredContent\":{\"x\":\"[left out: r]\"}}");
+    expect(R("{not: {value: $.structuredContent.y, not_matches: a}}, {value: $.structuredContent.x, exists: true}"),
+           "{\"structuredContent\":{\"x\":\"s\",\"y\":\"a\"}}", "redact r {\"structuredContent\":{\"x\":\"[left out: r]\",\"y\":\"a\"}}");
     expect(R("{not: {value: $.x, equals: 1}}"), "{\"x\":\"8\"}", NOT_IN_TEXT);
     expect(R("{size: result, max: 3}"), "{\"x\":\"8\"}", NOT_IN_TEXT);
 }
