@@ -177,7 +177,7 @@ class Generator:
         self.summed = False     # some limit is a sum, or of different values
         self.drills = True
         self.past = False       # whether calls leave something behind for later ones
-        self.judged = self.maybe(0.3)  # whether calls come at a route that judges the agent
+        self.judged = "judged" not in self.without and self.maybe(0.3)  # whether calls come at a route that judges the agent
         self.focused = random.random() < 0.4  # on few paths and flat arguments, so that operators see many values
 
     def maybe(self, share):
