@@ -13,7 +13,9 @@ class _Stop(urllib.request.HTTPRedirectHandler):
         self.origin = origin
 
     def redirect_request(self, request, body, code, message, headers, url):
-        if urllib.parse.urlsplit(request.full_url).path.endswith("/authorize"):
+        asked = urllib.parse.urlsplit(request.full_url)
+        back = urllib.parse.parse_qs(asked.query).get("redirect_uri", [None])[0]
+        if asked.path.endswith("/authorize") and not (back and url.startswith(back)):
             self.origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(url))
         if url.startswith(self.origin):
             return super().redirect_request(request, body, code, message, headers, url)

@@ -39,8 +39,9 @@ async function browse(start) {
       jar.set(name, value);
     }
     const next = new URL(page.headers.get('location') ?? '/stays', url);
+    const back = new URL(start).searchParams.get('redirect_uri');
     const leads = next.origin === url.origin || url.pathname.endsWith('/authorize'); // within the provider, or from a front to it
-    if (!leads || !page.headers.has('location'))
+    if (!leads || next.href.startsWith(back) || !page.headers.has('location'))
       return next.href;
     url = next;
   }
