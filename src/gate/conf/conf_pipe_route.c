@@ -58,7 +58,7 @@ static void read_key(struct conf_reader *reader, const struct yaml_node *node, s
     }
 }
 
-/* The names of all other routes. */
+/* The names of all other routes. A front is no server: who is called like one is not judged there. */
 static void read_servers(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe_route *out)
 {
     const struct yaml_node *routes = yaml_member(root, "routes");
@@ -67,7 +67,7 @@ static void read_servers(struct conf_reader *reader, const struct yaml_node *roo
     out->servers = names;
     out->urls = urls;
     for (const struct yaml_node *node = routes->child; node != NULL && names != NULL; node = node->next)
-        if (!is_for_hooks(node) && yaml_member(node, "name") != NULL) {
+        if (!is_for_hooks(node) && !conf_is_front(node) && yaml_member(node, "name") != NULL) {
             urls[out->server_count] = conf__text_of(reader, node, "public_url");
             names[out->server_count++] = conf__text_of(reader, node, "name");
         }

@@ -117,6 +117,12 @@ static void a_route_for_hooks(void **state) /* 15.7 */
     assert_int_equal(conf_pipe_route(path, "files", true, &route, &faults), CODE_INVALID);
     assert_non_null(strstr(faults.fault[0].text, "there is no route for hooks named files"));
     arena_fini(&route.arena);
+    assert_int_equal(load("routes: [" HOOK ", {name: login, public_url: 'https://gate.example/login', upstream: {url: "
+                          "'https://id.example/token', oauth: front}}]\n", &conf, &faults), CODE_INVALID);
+    faults_init(&faults);
+    assert_int_equal(conf_pipe_route(path, "claude-code", true, &route, &faults), CODE_OK);
+    assert_int_equal(route.server_count, 0); /* where people log in nothing is judged */
+    arena_fini(&route.arena);
     bad("routes: [{name: h, dialect: hook}]\n", "who asks `callgate hook` is not said");
     bad("routes: [{name: h, dialect: hook, identity: [{bearer: key}]}]\n", "shows no credential");
     bad("routes: [{name: h, dialect: hook, path: /x, identity: [{login: {tenant: d}}], upstream: {url: 'http://127.0.0.1:1/'}}]\n",
