@@ -37,12 +37,14 @@ void rule_stops_free(struct rule_stops **stops)
     *stops = NULL;
 }
 
+/* Whether one waits that holds as long, or longer. */
 static bool waits(const struct rule_stops *stops, const struct rule_stop *stop)
 {
     for (size_t i = 0; i < atomic_load(&stops->count); i++) {
         const struct rule_stop *one = &stops->of[i].what;
 
-        if (one->by == stop->by && span_equals(one->tenant, stop->tenant) && span_equals(one->name, stop->name))
+        if (one->by == stop->by && one->lasts_us >= stop->lasts_us && span_equals(one->tenant, stop->tenant) &&
+            span_equals(one->name, stop->name))
             return true;
     }
     return false;

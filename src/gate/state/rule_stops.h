@@ -23,7 +23,7 @@ struct rule_stops;
 enum code rule_stops_new(struct rule_stops **stops) MUST_USE;
 void rule_stops_free(struct rule_stops **stops);
 
-/* One that waits already is not put again. */
+/* One that waits already, for as long or longer, is not put again. */
 void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop);
 /* The one that waits longest; its texts live until it is dropped. Returns: false: none waits. */
 bool rule_stops_first(struct rule_stops *stops, struct rule_stop *stop);
