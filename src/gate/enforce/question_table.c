@@ -55,23 +55,28 @@ static void forget(struct question_shard *shard, struct open_question *question)
     mem_free(question);
 }
 
-static enum code put_told(struct gate *gate, const struct open_question *question, enum audit_outcome outcome,
-                          enum reason reason, int64_t now_us)
+static enum code put_told(struct gate *gate, uint64_t decision, enum audit_outcome outcome, enum reason reason,
+                          int64_t latency_us)
 {
     const struct audit_result result = {
-        .decision = question->decision, .time_us = clock_wall_us(), .outcome = outcome, .reason = reason,
-        .latency_us = now_us - question->asked_us, .upstream_us = -1,
+        .decision = decision, .time_us = clock_wall_us(), .outcome = outcome, .reason = reason, .latency_us = latency_us,
+        .upstream_us = -1,
     };
 
     return audit_put_told(gate->ring, &result);
 }
 
+/* Nobody will say what became of the decision. Takes: 0: none waits for that. */
+static void put_unknown(struct gate *gate, uint64_t decision, int64_t latency_us)
+{
+    if (decision != 0 && put_told(gate, decision, OUTCOME_UNKNOWN, REASON_UNREPORTED, latency_us) != CODE_OK)
+        log_debug("gate", "the outcome of decision %llu is put when the gate ends", (unsigned long long)decision);
+}
+
 /* Forgets a question to which nobody has said anything. */
 static void give_up(struct gate *gate, struct question_shard *shard, struct open_question *question, int64_t now_us)
 {
-    if (question->decision != 0 &&
-        put_told(gate, question, OUTCOME_UNKNOWN, REASON_UNREPORTED, now_us) != CODE_OK)
-        log_debug("gate", "the outcome of decision %llu is put when the gate ends", (unsigned long long)question->decision);
+    put_unknown(gate, question->decision, now_us - question->asked_us);
     forget(shard, question);
 }
 
@@ -261,6 +266,8 @@ enum code question_open(struct gate *gate, const struct question_key *key, struc
     shard = lock_shard(gate, scope_hash);
     code = open_in(gate, shard, scope_hash, key, method, now_us);
     lock_give(&shard->lock);
+    if (code != CODE_OK) /* else it would wait, in memory, until the gate ends */
+        put_unknown(gate, key->decision, 0);
     return code;
 }
 
@@ -295,7 +302,7 @@ enum code question_report(struct gate *gate, const struct question_key *key, int
     parts_of(key, parts);
     question = find_open(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
-        code = put_told(gate, question, OUTCOME_REPORTED, REASON_REPORTED, now_us);
+        code = put_told(gate, question->decision, OUTCOME_REPORTED, REASON_REPORTED, now_us - question->asked_us);
         forget(shard, question);
     }
     lock_give(&shard->lock);

@@ -27,7 +27,8 @@ struct question_key {
     uint64_t decision;                             /* of such a call: its record, which waits for its outcome */
 };
 
-/* Asking the same again, as a resumed stream does, renews it. Takes: now_us: monotonic. */
+/* Asking the same again, as a resumed stream does, renews it. A decision that cannot be noted, since its call is open already,
+ * say, has the outcome `unknown` at once. Takes: now_us: monotonic. */
 enum code question_open(struct gate *gate, const struct question_key *key, struct span method, int64_t now_us) MUST_USE;
 
 /* Finds and takes the question; its method goes into `method` (at most 128 bytes). CODE_NOT_FOUND: nobody asked. */
