@@ -89,7 +89,7 @@ static const struct event *find_event(const struct hook_client *client, struct s
     return event->name != NULL ? event : NULL;
 }
 
-/* The server of a tool whose name says it. */
+/* The server of a tool whose name says it. Where a tool's name has `__`, too, it is the shorter of those that it may be. */
 static struct span server_in(const struct hook_client *client, struct span name)
 {
     struct span rest = span_part(name, client->mcp.len, SIZE_MAX);
@@ -99,7 +99,7 @@ static struct span server_in(const struct hook_client *client, struct span name)
         return SPAN_NONE;
     while (end + 1 < rest.len && !(rest.at[end] == '_' && rest.at[end + 1] == '_'))
         end++;
-    return end + 1 < rest.len ? span_part(rest, 0, end) : SPAN_NONE;
+    return end + 2 < rest.len ? span_part(rest, 0, end) : SPAN_NONE; /* without a tool behind it, it is none */
 }
 
 /* Cursor runs the hooks that Claude Code has, too, and says so by a member that only it has. */

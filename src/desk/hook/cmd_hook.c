@@ -56,15 +56,19 @@ static void end_late(int signo)
     _exit(STATUS_DENIED);
 }
 
+/* A client may have blocked the signal, which its children inherit. */
 static bool end_in_time(const struct hook_client *client)
 {
     const struct itimerval longest = {.it_value = {.tv_sec = LONGEST_MS / 1000, .tv_usec = LONGEST_MS % 1000 * 1000}};
     struct sigaction action = {.sa_handler = end_late};
+    sigset_t alarm_set;
     enum code code;
 
     buf_init(&late, 4096);
     code = hook_deny(client, SPAN_LIT("The gate did not answer in time, so this call is denied."), &late);
-    return code == CODE_OK && sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &longest, NULL) == 0;
+    return code == CODE_OK && sigemptyset(&alarm_set) == 0 && sigaddset(&alarm_set, SIGALRM) == 0 &&
+           sigaction(SIGALRM, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &alarm_set, NULL) == 0 &&
+           setitimer(ITIMER_REAL, &longest, NULL) == 0;
 }
 
 /* ---- what the client says ---- */
