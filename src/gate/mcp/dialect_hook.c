@@ -7,22 +7,7 @@
 static const char *const foreign[] = {MCP__PLAIN_FOREIGN, "definitions", "deceptive", "timeouts", "reply_headers", "audit",
                                       "response", "event", NULL};
 
-static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
-
 static const char *const members[] = {"tool", "arguments", "id", "session", "report", NULL};
-
-static enum reason open_message(enum http_method verb, struct span path, struct mcp_message *message)
-{
-    (void)path;
-    (void)message;
-    return verb == HTTP_METHOD_POST ? REASON_UNSET : REASON_HTTP_METHOD;
-}
-
-static enum reason refuse(struct mcp_message *message, const char *detail)
-{
-    message->detail = detail;
-    return REASON_PARAMS_INVALID;
-}
 
 static enum reason check_members(struct mcp_message *message)
 {
@@ -34,7 +19,7 @@ static enum reason check_members(struct mcp_message *message)
         if (members[i] != NULL)
             continue;
         message->unknown = node->key;
-        return refuse(message, "A member that no question has");
+        return mcp__plain_refuse(message, "A member that no question has");
     }
     return REASON_PERMITTED;
 }
@@ -52,7 +37,7 @@ static enum reason read_report(struct mcp_message *message, const struct mcp_rea
 
     if (json_member(root, SPAN_LIT("report"))->type != JSON_TRUE || message->id.len == 0 ||
         json_member(root, SPAN_LIT("tool")) != NULL || json_member(root, SPAN_LIT("arguments")) != NULL)
-        return refuse(message, "A report names a call by its id, and nothing of it");
+        return mcp__plain_refuse(message, "A report names a call by its id, and nothing of it");
     message->method = SPAN_NONE;
     message->kind = MCP_RESPONSE;
     return mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : REASON_PERMITTED;
@@ -62,17 +47,14 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
                                 struct arena *arena, struct mcp_message *message, struct json_fault *fault)
 {
     const struct json_node *tool, *id, *session;
-    enum reason reason;
+    enum reason reason = mcp__plain_object(body, canonical, arena, message, fault);
 
-    if (json_read(body, &body_rules, canonical, arena, &message->root, fault) != CODE_OK)
-        return mcp__reason_of_fault(fault->kind);
-    if (message->root->type != JSON_OBJECT)
-        return refuse(message, "A question is one object");
-    reason = check_members(message);
+    if (reason == REASON_PERMITTED)
+        reason = check_members(message);
     if (reason != REASON_PERMITTED)
         return reason;
     if (!read_name(message, "id", &id) || !read_name(message, "session", &session))
-        return refuse(message, "The names of call and session are texts of 1 to 128 printable characters");
+        return mcp__plain_refuse(message, "The names of call and session are texts of 1 to 128 printable characters");
     message->id = id != NULL ? id->raw : SPAN_NONE;
     message->method = SPAN_LIT("tools/call");
     if (json_member(message->root, SPAN_LIT("report")) != NULL)
@@ -99,12 +81,7 @@ static struct span session_of(const struct mcp_message *message)
 
 static int answer_status(const struct mcp_message *message, const struct mcp_denial *denial)
 {
-    bool is_inside = reason_blame(denial->reason) == BLAME_POLICY || reason_blame(denial->reason) == BLAME_GATE;
-    int status = reason_status(denial->reason);
-
-    if (denial->reason == REASON_PERMITTED || (message != NULL && message->kind == MCP_REQUEST && is_inside))
-        return 200;
-    return status != 0 ? status : 403;
+    return denial->reason == REASON_PERMITTED ? 200 : mcp__plain_denial_status(message, denial);
 }
 
 static const char *verdict_of(enum reason reason)
@@ -135,7 +112,7 @@ const struct dialect dialect_hook = {
     .foreign = foreign,
     .is_plain = true,
     .is_asked = true,
-    .open = open_message,
+    .open = mcp__plain_open,
     .read = read_message,
     .session = session_of,
     .denial_status = answer_status,

@@ -7,8 +7,6 @@
 
 static const char *const foreign[] = {MCP__PLAIN_FOREIGN, NULL};
 
-static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
-
 /* What each action may say beside itself. */
 struct action {
     struct span name;
@@ -22,19 +20,6 @@ static const struct action actions[] = {
     {{"describe_tool", 13}, "tools/list", true, false},
     {{"call_tool", 9}, "tools/call", true, true},
 };
-
-static enum reason open_message(enum http_method verb, struct span path, struct mcp_message *message)
-{
-    (void)path;
-    (void)message;
-    return verb == HTTP_METHOD_POST ? REASON_UNSET : REASON_HTTP_METHOD;
-}
-
-static enum reason refuse(struct mcp_message *message, const char *detail)
-{
-    message->detail = detail;
-    return REASON_PARAMS_INVALID;
-}
 
 static const struct action *find_action(const struct json_node *node)
 {
@@ -50,7 +35,7 @@ static enum reason check_members(struct mcp_message *message, const struct actio
         if (!span_is(node->key, "action") && !(action->takes_tool && span_is(node->key, "tool")) &&
             !(action->takes_arguments && span_is(node->key, "arguments"))) {
             message->unknown = node->key;
-            return refuse(message, "A member that the action does not have");
+            return mcp__plain_refuse(message, "A member that the action does not have");
         }
     return REASON_PERMITTED;
 }
@@ -80,31 +65,18 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
                                 struct arena *arena, struct mcp_message *message, struct json_fault *fault)
 {
     const struct action *action;
-    enum reason reason;
+    enum reason reason = mcp__plain_object(body, canonical, arena, message, fault);
 
-    if (json_read(body, &body_rules, canonical, arena, &message->root, fault) != CODE_OK)
-        return mcp__reason_of_fault(fault->kind);
-    if (message->root->type != JSON_OBJECT)
-        return refuse(message, "A request is one object");
+    if (reason != REASON_PERMITTED)
+        return reason;
     action = find_action(json_member(message->root, SPAN_LIT("action")));
     if (action == NULL)
-        return refuse(message, "The action is none of list_tools, describe_tool and call_tool");
+        return mcp__plain_refuse(message, "The action is none of list_tools, describe_tool and call_tool");
     reason = read_action(message, action, rules);
     return reason == REASON_PERMITTED && mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : reason;
 }
 
 /* ---- saying no ---- */
-
-/* What the gate says of a request that it read is told inside the dialect. */
-static int denial_status(const struct mcp_message *message, const struct mcp_denial *denial)
-{
-    bool is_inside = reason_blame(denial->reason) == BLAME_POLICY || reason_blame(denial->reason) == BLAME_GATE;
-    int status = reason_status(denial->reason);
-
-    if (message != NULL && message->kind == MCP_REQUEST && is_inside)
-        return 200;
-    return status != 0 ? status : 403;
-}
 
 static const char *category_of(enum reason reason)
 {
@@ -242,9 +214,9 @@ const struct dialect dialect_okso = {
     .foreign = foreign,
     .is_run_once = true,
     .is_plain = true,
-    .open = open_message,
+    .open = mcp__plain_open,
     .read = read_message,
-    .denial_status = denial_status,
+    .denial_status = mcp__plain_denial_status,
     .denial_write = denial_write,
     .error_write = error_write,
     .reply_read = reply_read,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dialects whose request and answer are one JSON document each, without JSON-RPC's envelope: what octopus and okso share.
+/* Dialects whose request and answer are one JSON document each, without JSON-RPC's envelope: what octopus, okso and hook share.
  *
  * Threads: any.
  * Owns: nothing.
@@ -33,6 +33,16 @@ struct mcp__plain {
  * left out, characters that deceive treated as the route has it. */
 enum reason mcp__plain_read(struct span data, const struct mcp_reply_rules *rules, const struct mcp__plain *plain,
                             struct buf *out, struct arena *arena, struct mcp_reply *reply, struct json_fault *fault);
+
+/* Of dialects whose requests are one object each that is posted, wherever: okso and hook. */
+enum reason mcp__plain_open(enum http_method verb, struct span path, struct mcp_message *message);
+/* Reads it. Returns: PERMITTED: message->root is that object. */
+enum reason mcp__plain_object(struct span body, struct buf *canonical, struct arena *arena, struct mcp_message *message,
+                              struct json_fault *fault);
+/* Returns: PARAMS_INVALID. Takes: detail: why, static. */
+enum reason mcp__plain_refuse(struct mcp_message *message, const char *detail);
+/* What the gate says of a request that it read is told inside the dialect. */
+int mcp__plain_denial_status(const struct mcp_message *message, const struct mcp_denial *denial);
 
 /* Whether the head says what only MCP's clients say: a revision, or mirrors of a body that has no such members. */
 bool mcp__speaks_mcp(const struct mcp_read_rules *rules);

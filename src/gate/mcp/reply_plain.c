@@ -5,8 +5,6 @@
 
 #define LOOK_DEPTH 2
 
-const char *const mcp__plain_revisions[] = {NULL};
-
 struct walk {
     const struct mcp_reply_rules *rules;
     const struct mcp__plain *plain;
@@ -179,13 +177,4 @@ enum reason mcp__plain_read(struct span data, const struct mcp_reply_rules *rule
         fault->text = walk.detail;
     buf_clear(out);
     return reason;
-}
-
-bool mcp__speaks_mcp(const struct mcp_read_rules *rules)
-{
-    bool mirrors = rules->mcp_method.at != NULL || rules->mcp_name.at != NULL || rules->version.at != NULL;
-
-    for (size_t i = 0; rules->head != NULL && i < rules->head->count && !mirrors; i++)
-        mirrors = http_head_mirrors(rules->head, i);
-    return mirrors;
 }
