@@ -568,6 +568,11 @@ def ends_a_link(c):
 
 def links(text):
     """The URLs in a text."""
+    return [link for _, link in link_places(text)]
+
+
+def link_places(text):
+    """Each with where it begins."""
     found = []
     for colon in [at for at, c in enumerate(text) if c == ":"]:
         run = re.search(r"[A-Za-z0-9+.-]*\Z", text[:colon], re.ASCII)[0]
@@ -576,9 +581,9 @@ def links(text):
         for one in [scheme] + ([inner[1]] if inner else []):
             slashes = re.compile("[\t\r\n]*[/\\\\][/\\\\\t\r\n]*").match(text, colon + 1) if one.lower() in PORTS else None
             if one and text.startswith("://", colon):
-                found.append(link_at(text, colon - len(one), colon + 3))
+                found.append((colon - len(one), link_at(text, colon - len(one), colon + 3)))
             elif one and slashes:
-                found.append(link_at(text, colon - len(one), slashes.end()))
+                found.append((colon - len(one), link_at(text, colon - len(one), slashes.end())))
     return found
 
 
