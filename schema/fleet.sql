@@ -27,7 +27,7 @@ CREATE TABLE callgate.schema_version (
     number integer NOT NULL,
     since  timestamptz NOT NULL DEFAULT now()
 );
-INSERT INTO callgate.schema_version (number) VALUES (100);
+INSERT INTO callgate.schema_version (number) VALUES (200);
 GRANT SELECT ON callgate.schema_version TO callgate_node, callgate_reader;
 
 -- ---- roster and seats -----------------------------------------------------------------------------------------------
