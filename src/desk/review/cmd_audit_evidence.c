@@ -15,6 +15,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "run/serve_audit.h"
 #include "setup/backup.h"
 
 #include <errno.h>
@@ -30,7 +31,6 @@
 
 #define WORDS_MAX 16
 #define LIST_BYTES ((size_t)4 << 20)
-#define KEY_BYTES ((size_t)4096)
 #define VERSIONS_MAX 4096
 #define LIST "SHA256SUMS"
 #define SIGNATURE LIST ".sig"
@@ -328,14 +328,11 @@ static enum code take_copy(struct making *m, const char *from, const char *name,
 /* What the auditor is to know the key by: it stands beside the private one. */
 static enum code take_key(struct making *m, struct why *why)
 {
-    const char *pem = m->conf->audit.checkpoint_key;
-    size_t len = strlen(pem);
-    char path[PATH_MAX];
+    char *path = serve_public_key_path(m->conf->audit.checkpoint_key);
+    enum code code = path != NULL ? take_copy(m, path, KEY_FILE, why) : CODE_NOMEM;
 
-    len -= len > 4 && strcmp(pem + len - 4, ".pem") == 0 ? 4 : 0;
-    if (snprintf(path, sizeof path, "%.*s.pub", (int)len, pem) >= (int)sizeof path)
-        return why_set(why, CODE_LIMIT, "%s: the path is too long", pem);
-    return take_copy(m, path, KEY_FILE, why);
+    mem_free(path);
+    return code;
 }
 
 /* The list begins with a comment, so that no signature of it is one of a checkpoint. */
@@ -343,20 +340,15 @@ static enum code sign(struct making *m, struct why *why)
 {
     unsigned char signature[SIGN_BYTES];
     struct sign_key *key = NULL;
-    struct buf pem;
     enum code code = put_file(m, LIST, buf_peek(&m->list), why);
 
-    buf_init(&pem, KEY_BYTES);
     if (code == CODE_OK)
-        code = file_read(m->conf->audit.checkpoint_key, FILE_SECRET, KEY_BYTES, &pem, why);
-    if (code == CODE_OK && sign_key_read(buf_peek(&pem), &key) != CODE_OK)
-        code = why_set(why, CODE_INVALID, "%s holds no Ed25519 key in PEM", m->conf->audit.checkpoint_key);
+        code = serve_checkpoint_key(m->conf->audit.checkpoint_key, false, &key, why);
     if (code == CODE_OK && sign_text(key, buf_peek(&m->list), signature) != CODE_OK)
         code = why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
     if (code == CODE_OK)
         code = put_file(m, SIGNATURE, span_of((const char *)signature, sizeof signature), why);
     sign_key_free(&key);
-    buf_fini(&pem);
     return code;
 }
 
@@ -420,17 +412,13 @@ static int make(struct making *m, const char *folder)
     struct why why = {""};
     struct doc *doc;
     enum code code;
+    int status = backup_begin_folder(folder, m->part);
 
-    if ((size_t)snprintf(m->part, sizeof m->part, "%s.part", folder) >= sizeof m->part)
-        return complain(STATUS_USAGE, "%s: the path is too long", folder);
-    if (access(folder, F_OK) == 0)
-        return complain(STATUS_CANNOT, "%s exists already; name a new folder", folder);
-    if (mkdir(m->part, 0700) != 0)
-        return complain(STATUS_CANNOT, "%s cannot be made: %s%s", m->part, strerror(errno),
-                        errno == EEXIST ? "; another one is being made there, or was stopped: then remove it" : "");
+    if (status != OPTIONS_GO)
+        return status;
     code = take_all(m, &why);
-    if (code == CODE_OK && (rename(m->part, folder) != 0 || !file_sync_folder(folder)))
-        code = why_set(&why, CODE_IO, "%s: %s", folder, strerror(errno));
+    if (code == CODE_OK)
+        code = backup_end_folder(m->part, folder, &why);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s; what was made stands in %s, which is no evidence: remove it",
                         why.text[0] != '\0' ? why.text : code_text(code), m->part);

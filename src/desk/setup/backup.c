@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "setup/backup.h"
 
+#include "args/command.h"
+#include "args/print.h"
 #include "base/num.h"
 #include "json/doc.h"
 #include "json/text.h"
@@ -196,6 +198,25 @@ static int open_regular(const char *path)
         return -1;
     }
     return fd;
+}
+
+int backup_begin_folder(const char *folder, char part[PATH_MAX])
+{
+    if (snprintf(part, PATH_MAX, "%s.part", folder) >= PATH_MAX)
+        return complain(STATUS_USAGE, "%s: the path is too long", folder);
+    if (access(folder, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s exists already; name a new folder", folder);
+    if (mkdir(part, 0700) != 0)
+        return complain(STATUS_CANNOT, "%s cannot be made: %s%s", part, strerror(errno),
+                        errno == EEXIST ? "; it is being made there, or was left when that was stopped: then remove it" : "");
+    return OPTIONS_GO;
+}
+
+enum code backup_end_folder(const char *part, const char *folder, struct why *why)
+{
+    return rename(part, folder) == 0 && file_sync_folder(folder)
+               ? CODE_OK
+               : why_set(why, CODE_IO, "%s: %s", folder, strerror(errno));
 }
 
 enum code backup_digest(const char *path, uint64_t *bytes, unsigned char sha256[DIGEST_BYTES], struct why *why)

@@ -17,6 +17,7 @@
 #include "base/why.h"
 #include "crypto/digest.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,6 +61,12 @@ enum code backup_add(struct backup *backup, enum backup_part part, const char *p
                      struct why *why) MUST_USE;
 /* The first of a part, or NULL. */
 const struct backup_file *backup_find(const struct backup *backup, enum backup_part part);
+
+/* A folder that is made under another name, `part`, until all of it is there. Returns: OPTIONS_GO, or an exit status where it
+ * cannot be begun, which is said. */
+int backup_begin_folder(const char *folder, char part[PATH_MAX]) MUST_USE;
+/* Gives it its name, durably. */
+enum code backup_end_folder(const char *part, const char *folder, struct why *why) MUST_USE;
 
 /* Digests what stands in the backup under the file's name. */
 enum code backup_digest(const char *path, uint64_t *bytes, unsigned char sha256[DIGEST_BYTES], struct why *why) MUST_USE;

@@ -9,6 +9,7 @@
 #include "cli/told.h"
 #include "conf/conf.h"
 #include "args/print.h"
+#include "run/serve_audit.h"
 #include "store/store.h"
 
 #include "files/trail.h"
@@ -246,17 +247,15 @@ static enum code take_store(struct task *task, struct why *why)
 
 static enum code take_keys(struct task *task, struct why *why)
 {
-    const char *pem = task->conf->audit.checkpoint_key;
-    char public[PATH_MAX];
-    size_t len = strlen(pem);
-    enum code code = take_file(task, BACKUP_NAMED, pem, false, why);
+    char *public = serve_public_key_path(task->conf->audit.checkpoint_key);
+    enum code code = public != NULL ? take_file(task, BACKUP_NAMED, task->conf->audit.checkpoint_key, false, why)
+                                    : why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
 
     if (code == CODE_OK)
         code = take_file(task, BACKUP_NAMED, task->conf->audit.redact_key, false, why);
-    if (len > 4 && strcmp(pem + len - 4, ".pem") == 0)
-        len -= 4;
-    if (code == CODE_OK && snprintf(public, sizeof public, "%.*s.pub", (int)len, pem) < (int)sizeof public)
+    if (code == CODE_OK)
         code = take_file(task, BACKUP_PUBLIC_KEY, public, false, why);
+    mem_free(public);
     return code;
 }
 
@@ -291,20 +290,15 @@ static int tell(const struct task *task, const char *folder, bool as_json)
                        "keys and what agents sent: keep it as safe as the gate\n");
 }
 
-/* In a folder of another name until it is whole. */
 static int make(struct task *task, const char *folder, bool as_json)
 {
     char part[PATH_MAX], made[CLOCK_TEXT_BYTES], by[ACTOR_BYTES];
     struct why why = {""};
+    int status = backup_begin_folder(folder, part);
     enum code code;
 
-    if ((size_t)snprintf(part, sizeof part, "%s.part", folder) >= sizeof part)
-        return complain(STATUS_USAGE, "%s: the path is too long", folder);
-    if (access(folder, F_OK) == 0)
-        return complain(STATUS_CANNOT, "%s exists already; name a new folder", folder);
-    if (mkdir(part, 0700) != 0)
-        return complain(STATUS_CANNOT, "%s cannot be made: %s%s", part, strerror(errno),
-                        errno == EEXIST ? "; another backup is writing it, or one was stopped: then remove it" : "");
+    if (status != OPTIONS_GO)
+        return status;
     code = backup_init(&task->backup, part, task->conf->path, &why);
     clock_text(clock_wall_us(), made);
     actor_name(by);
@@ -312,8 +306,8 @@ static int make(struct task *task, const char *folder, bool as_json)
     task->backup.by = by;
     if (code == CODE_OK)
         code = take_all(task, &why);
-    if (code == CODE_OK && (rename(part, folder) != 0 || !file_sync_folder(folder)))
-        code = why_set(&why, CODE_IO, "%s: %s", folder, strerror(errno));
+    if (code == CODE_OK)
+        code = backup_end_folder(part, folder, &why);
     if (code == CODE_OK)
         return tell(task, folder, as_json);
     return complain(STATUS_CANNOT, "%s; what was copied stands in %s, which is no backup: remove it",

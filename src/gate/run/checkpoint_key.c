@@ -85,8 +85,7 @@ enum code serve__start_signer(struct serve *serve, struct why *why)
     return code == CODE_OK ? signer_new(end, &serve->signer, why) : code;
 }
 
-/* audit-key.pem -> audit-key.pub */
-static char *public_path(const char *path)
+char *serve_public_key_path(const char *path)
 {
     size_t len = strlen(path);
     char *out = mem_alloc(len + sizeof ".pub");
@@ -103,7 +102,7 @@ static char *public_path(const char *path)
 static enum code write_public(const struct serve *serve, struct span vkey)
 {
     struct why why = {""};
-    char *path = public_path(serve->conf->audit.checkpoint_key);
+    char *path = serve_public_key_path(serve->conf->audit.checkpoint_key);
     struct buf text, there;
     enum code code = path != NULL ? CODE_OK : CODE_NOMEM;
 

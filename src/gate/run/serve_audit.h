@@ -25,5 +25,7 @@ void serve_close_audit(struct serve *serve);
 enum code serve_redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
 /* Likewise the key that signs checkpoints, a PEM file. Takes: key: the caller's afterwards. */
 enum code serve_checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why) MUST_USE;
+/* Where its public half stands: audit-key.pem -> audit-key.pub. Returns: the caller's, or NULL without memory. */
+char *serve_public_key_path(const char *path) MUST_USE;
 
 #endif
