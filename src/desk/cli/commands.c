@@ -451,7 +451,7 @@ const struct command commands[] = {
            "holds, definitions, files, checkpoints, and what `audit verify` says. SHA256SUMS has the digests of all, signed\n"
            "with the key of checkpoints; README.txt says how sha256sum and openssl verify it. The folder has another name\n"
            "until it is whole. It holds what agents sent. Exit status 1: something of the trail is missing, or not as it\n"
-           "was."),
+           "was, or a command could not answer: it is named."),
      OPERANDS(ONE("FOLDER", FILE)),
      OPTIONS(TIME("since", since_us, WHEN_FORMS, MUST),
              TIME("until", until_us, "likewise, not including it; until now by default"), JSON, CONFIG)},

@@ -41,7 +41,7 @@ struct answer {
     const char *file;
     const char *words[WORDS_MAX];
     bool of_time;     /* it takes --since and --until */
-    bool may_deny;    /* what is wrong is an answer, too */
+    bool may_deny;    /* what is wrong is an answer, too, and so is that it cannot be told */
 };
 
 #define EVERY(name, ...) {.file = name, .words = {__VA_ARGS__, NULL}}
@@ -83,6 +83,7 @@ struct making {
     size_t version_count;
     struct doc *files;              /* what evidence.json says of each */
     struct buf list;
+    struct buf unanswered;          /* files whose command could not answer, as text */
     size_t count;
     int worst;
 };
@@ -196,7 +197,9 @@ static enum code take_answer(struct making *m, const struct answer *answer, stru
         return code;
     if (status != STATUS_DONE && !answer->may_deny)
         return why_set(why, CODE_IO, "`callgate %s %s` ended with %d", answer->words[0], answer->words[1], status);
-    if (status != STATUS_DONE && strcmp(answer->words[0], "audit") == 0)
+    if (status == STATUS_USAGE || status == STATUS_CANNOT)
+        (void)buf_addf(&m->unanswered, "%s%s", buf_is_empty(&m->unanswered) ? "" : ", ", answer->file);
+    if (!buf_is_empty(&m->unanswered) || (status != STATUS_DONE && strcmp(answer->words[0], "audit") == 0))
         m->worst = STATUS_NEGATIVE;
     note_answer(m, answer, argv, count, status);
     return list_file(m, answer->file, why);
@@ -357,6 +360,7 @@ static enum code sign(struct making *m, struct why *why)
 static enum code take_head(struct making *m, struct why *why)
 {
     struct doc *doc = doc_object();
+    enum code code = CODE_OK;
 
     doc_text(doc, "since", span_text(m->since));
     doc_text(doc, "until", span_text(m->until));
@@ -364,19 +368,14 @@ static enum code take_head(struct making *m, struct why *why)
     doc_text(doc, "made_by", span_text(m->by));
     m->files = doc_add_array(doc, "files");
     buf_addf(&m->list, "# callgate evidence of %s to %s, made %s\n", m->since, m->until, m->made);
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
-        enum code code = take_answer(m, &answers[i], why);
-
-        if (code != CODE_OK) {
-            doc_free(&doc);
-            return code;
-        }
-    }
-    if (take_policies(m, why) != CODE_OK) {
-        doc_free(&doc);
-        return CODE_IO;
-    }
-    return put_doc(m, "evidence.json", &doc, why);
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0] && code == CODE_OK; i++)
+        code = take_answer(m, &answers[i], why);
+    if (code == CODE_OK)
+        code = take_policies(m, why);
+    if (code == CODE_OK)
+        code = put_doc(m, "evidence.json", &doc, why);
+    doc_free(&doc);
+    return code;
 }
 
 static enum code take_all(struct making *m, struct why *why)
@@ -428,9 +427,12 @@ static int make(struct making *m, const char *folder)
     doc_text(doc, "since", span_text(m->since));
     doc_text(doc, "until", span_text(m->until));
     doc_bool(doc, "sound", m->worst == STATUS_DONE);
+    doc_text_or_null(doc, "unanswered", buf_is_empty(&m->unanswered) ? SPAN_NONE : buf_peek(&m->unanswered));
     (void)told_answer(&doc, m->asked->json, "{evidence}: {files} files of {since} to {until}, with a signed list of them; "
-                      "README.txt says how to verify it\n[{!sound}something of the trail is missing or is not as it was: "
-                      "verify.json and files.jsonl say what\n]");
+                      "README.txt says how to verify it\n"
+                      "[no command could answer all of {unanswered}: what is wrong stands above\n]"
+                      "[{!sound}something of the trail is missing, is not as it was or was not told: verify.json, "
+                      "files.jsonl and evidence.json say what\n]");
     return m->worst;
 }
 
@@ -452,10 +454,12 @@ int cmd_audit_evidence(const struct asked *asked)
     clock_text(now_us, making.made);
     actor_name(making.by);
     buf_init(&making.list, LIST_BYTES);
+    buf_init(&making.unanswered, LIST_BYTES);
     code = asked->since_us < until_us ? find_versions(&making, asked->since_us, until_us, &why)
                                       : why_set(&why, CODE_INVALID, "--since lies behind --until");
     status = code == CODE_OK ? make(&making, asked_operand(asked, 0)) : complain_why(code, &why);
     buf_fini(&making.list);
+    buf_fini(&making.unanswered);
     conf_free(&conf);
     return status;
 }
