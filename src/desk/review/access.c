@@ -173,6 +173,7 @@ static void say_condition(struct buf *out, const struct condition *condition)
 {
     switch (condition->kind) {
     case CONDITION_LEAF:
+        buf_add_text(out, condition->asks_keys ? "a name in " : condition->links ? "a link in " : "");
         buf_addf(out, "%s%s`%.*s` ", condition->from != FROM_ARG ? policy_root_text[condition->from] : "",
                  condition->from != FROM_ARG ? " " : "", SPAN_ARG(condition->path.text));
         words_ops(out, condition);

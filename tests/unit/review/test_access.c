@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "language/language.h"
 #include "policy/match.h"
+#include "policy/snapshot.h"
 #include "review/access.h"
 #include "state/state.h"
 
@@ -73,21 +74,25 @@ static void say_rule(struct text *text, unsigned number)
     say(text, "}\n");
 }
 
-static struct policy *compile(struct text *text)
+static struct policy *compile(const struct text *text)
 {
-    struct policy_file file = {.path = SPAN_LIT("p.yaml")};
+    const struct policy_file file = {.path = SPAN_LIT("p.yaml"), .text = span_of(text->at, text->len)};
     struct policy *policy = NULL;
     struct faults faults;
 
-    text->len = 0;
-    say(text, "policy: p\nlabels: {money: [{tools: [pay], upstreams: [shop]}]}\nrules:\n");
-    for (unsigned i = 0, count = 1 + draw(5); i < count; i++)
-        say_rule(text, i);
-    file.text = span_of(text->at, text->len);
     faults_init(&faults);
     if (policy_compile(&file, 1, 1, &policy, &faults, NULL) != CODE_OK)
         fail_msg("%d: %s\n%s", faults.fault[0].line, faults.fault[0].text, text->at);
     return policy;
+}
+
+static struct policy *draw_policy(struct text *text)
+{
+    text->len = 0;
+    say(text, "policy: p\nlabels: {money: [{tools: [pay], upstreams: [shop]}]}\nrules:\n");
+    for (unsigned i = 0, count = 1 + draw(5); i < count; i++)
+        say_rule(text, i);
+    return compile(text);
 }
 
 /* ---- calls ---- */
@@ -194,7 +199,7 @@ static void test_access_is_what_calls_get(void **state)
     assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &court.state), CODE_OK);
     for (unsigned i = 0; i < POLICIES; i++) {
         draw_state = i * 7919 + 17;
-        court.policy = compile(&policy);
+        court.policy = draw_policy(&policy);
         gate_state_clear(court.state);
         for (unsigned call = 0; call < CALLS; call++) {
             struct question question = draw_call(&court);
@@ -213,9 +218,41 @@ static void test_access_is_what_calls_get(void **state)
     arena_fini(&court.arena);
 }
 
+/* What a condition is asked of is said: an argument's value, names in it, or links. */
+static void test_conditions_in_words(void **state)
+{
+    static const char *const conditions[][2] = {
+        {"{arg: n, max: 5}", "`n` max 5"},
+        {"{arg: n, keys: true, in: [a]}", "a name in `n` in [a]"},
+        {"{arg: n, links: true, contains: x}", "a link in `n` contains x"},
+        {"{meta: n, keys: true, in: [a]}", "a name in meta `n` in [a]"},
+        {"{not: {any: [{arg: n, equals: 3}, {claim: m, equals: 4}]}}", "not ((`n` equals 3 or claim `m` equals 4))"},
+    };
+    const struct access_who ada = {.kind = ACCESS_PRINCIPAL, .name = SPAN_LIT("ada")};
+    static struct text policy;
+    struct buf words;
+
+    (void)state;
+    buf_init(&words, 1 << 12);
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+        struct policy *compiled;
+
+        policy.len = 0;
+        say(&policy, "policy: p\nrules:\n  - {id: r, effect: forbid, match: {tools: [pay]}, when: [%s]}\n", conditions[i][0]);
+        compiled = compile(&policy);
+        buf_clear(&words);
+        access_condition(&words, &ada, policy_rule_by_id(compiled, SPAN_LIT("r")));
+        assert_true(buf_add_byte(&words, '\0') == CODE_OK);
+        assert_string_equal(buf_peek(&words).at, conditions[i][1]);
+        policy_unref(&compiled);
+    }
+    buf_fini(&words);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_access_is_what_calls_get)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_access_is_what_calls_get),
+                                       cmocka_unit_test(test_conditions_in_words)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
