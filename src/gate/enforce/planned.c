@@ -116,11 +116,11 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
 }
 
 /* Whether the policy would redact something of such a call, or nobody can say. The question is asked for the principal to whom
- * the plan was given, not for who shows it now, with unknown groups, scopes and path. Overwrites the scratch. */
+ * the plan was given, not for who shows it now, with unknown agent, groups, scopes and path. Overwrites the scratch. */
 static bool is_redacted(struct gate *gate, const struct call *call, const struct plan_step *step)
 {
     static const struct question_hidden unknown = {
-        .names = 1U << DIM_GROUP | 1U << DIM_SCOPE | 1U << DIM_PATH | 1U << DIM_QUERY};
+        .names = 1U << DIM_AGENT | 1U << DIM_GROUP | 1U << DIM_SCOPE | 1U << DIM_PATH | 1U << DIM_QUERY};
     const struct plan *plan = &gate->plans.plan;
     struct question question = {
         .tenant = plan->tenant, .principal = plan->principal, .upstream = step->upstream, .tool = step->tool,
