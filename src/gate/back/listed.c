@@ -129,6 +129,7 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
 {
     struct exchange *exchange = &pair->exchange;
     struct listing listing = {.pair = pair, .is_first = true};
+    const struct declared_unwrap *unwrap = is_own && !reply->is_tool_error ? listed__by(pair) : NULL;
     struct json_edits edits;
     enum code code;
 
@@ -136,8 +137,8 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
         return REASON_MEMORY;
     buf_init(&listing.definition, SIZE_MAX / 2);
     json_edits_init(&edits);
-    code = declared_list_filter(&exchange->route->unwraps, is_own ? listed__by(pair) : NULL, reply->body, reply->outcome,
-                                may_show, &listing, &exchange->event_arena, &edits);
+    code = declared_list_filter(&exchange->route->unwraps, unwrap, reply->body, reply->outcome, may_show, &listing,
+                                &exchange->event_arena, &edits);
     if (listing.out_of_memory)
         code = CODE_NOMEM;
     if (code == CODE_OK)

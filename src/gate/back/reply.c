@@ -293,8 +293,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
-    if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && !reply->is_tool_error &&
-        listed__concerns(pair, is_own))
+    if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && listed__concerns(pair, is_own))
         reason = listed__filter(pair, is_own, reply);
     if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && exchange->route->apps.is_on)
         reason = listed__cut_apps(pair, reply);

@@ -82,8 +82,8 @@ enum code deny__common_headers(struct pair *pair, struct buf *out);
 const struct declared_unwrap *listed__by(const struct pair *pair);
 /* Whether the answer may be such a one. Takes: is_own: as reply__read; false: nobody knows whose answer it is. */
 bool listed__concerns(const struct pair *pair, bool is_own);
-/* Learns the tools of such an answer, and leaves out of it what the agent may not call. Takes: reply: just read, of an answer
- * without an error. */
+/* Learns the tools of such an answer, and leaves out of it what the agent may not call. Takes: reply: just read, no error
+ * of the protocol. */
 enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply);
 /* Cuts what pages in an answer without an error may reach to what the route allows. */
 enum reason listed__cut_apps(struct pair *pair, struct mcp_reply *reply);

@@ -106,8 +106,9 @@ bool declared_lists_any(const struct declared_unwraps *unwraps);
 
 /* Marks in `edits` what is not kept of the tools that a result lists: in structuredContent, and in each text of its content,
  * which is JSON. Takes: unwrap: whose result it is; NULL: nobody knows (a resumed stream, or a task, whose `result` it may be),
- * so that what has the form of some tool's list is filtered, and the rest is left; result: a tree over `document`.
- * Returns: CODE_INVALID: nobody knows what its tool lists, since a text is no JSON, or has no such list, or one of over 4,096;
+ * or it is an error, so that what has the form of some tool's list is filtered, and the rest is left; result: a tree over
+ * `document`. Returns: CODE_INVALID: nobody knows what its tool lists, since it holds more than texts, or a text is no JSON, or
+ * has no such list, or one of over 4,096; or a name is spelled in another way, so that who reads loosely finds another list;
  * CODE_NOMEM. */
 enum code declared_list_filter(const struct declared_unwraps *unwraps, const struct declared_unwrap *unwrap,
                                struct span document, const struct json_node *result, declared_keep_fn keep, void *context,

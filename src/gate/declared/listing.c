@@ -12,6 +12,18 @@ struct filtering {
     struct arena *arena;
 };
 
+/* Whether a member on the way has a step's name in another spelling: who reads loosely may take that one. */
+static bool is_misspelled(const struct json_node *node, const struct declared_path *path)
+{
+    for (uint32_t i = 0; i < path->count && node != NULL && node->type == JSON_OBJECT; i++) {
+        for (const struct json_node *member = node->child; member != NULL; member = member->next)
+            if (json_key_is_misspelled(member->key, path->step[i]))
+                return true;
+        node = json_member(node, path->step[i]);
+    }
+    return false;
+}
+
 /* The tool of an element. Returns: INNER_CALL: it names none. */
 static enum reason read_element(const struct filtering *filtering, const struct declared_unwrap *unwrap,
                                 const struct declared_list *list, const struct json_node *element,
@@ -36,6 +48,7 @@ static enum code filter_list(const struct filtering *filtering, const struct dec
                              const struct declared_list *list, struct span document, const struct json_node *elements,
                              struct json_edits *edits)
 {
+    const struct declared_path key = {list->key.len > 0, {list->key}};
     enum code code = elements->count <= ELEMENTS_MAX ? CODE_OK : CODE_INVALID;
 
     for (const struct json_node *one = elements->child; one != NULL && code == CODE_OK; one = one->next) {
@@ -45,7 +58,8 @@ static enum code filter_list(const struct filtering *filtering, const struct dec
 
         if (reason == REASON_MEMORY)
             return CODE_NOMEM;
-        if (reason != REASON_PERMITTED && filtering->unwrap != NULL)
+        if (is_misspelled(one, &key) || is_misspelled(one, &unwrap->server) ||
+            (reason != REASON_PERMITTED && filtering->unwrap != NULL))
             return CODE_INVALID;
         if (reason == REASON_PERMITTED && !filtering->keep(filtering->context, &listed))
             code = json_edits_cut(edits, begin, begin + one->raw.len);
@@ -62,6 +76,8 @@ static enum code filter_lists(const struct filtering *filtering, const struct de
     for (size_t i = 0; i < unwrap->list_count && code == CODE_OK; i++) {
         const struct json_node *elements = declared__at(root, &unwrap->lists[i].path);
 
+        if (is_misspelled(root, &unwrap->lists[i].path))
+            return CODE_INVALID;
         if (elements == NULL || elements->type != JSON_ARRAY)
             continue;
         (*found)++;
@@ -122,23 +138,36 @@ bool declared_lists_any(const struct declared_unwraps *unwraps)
     return any;
 }
 
+/* What a block of the content says. Where it is known to list tools, a block of another kind may list some beside its text. */
+static enum code filter_block(const struct filtering *filtering, struct span document, const struct json_node *block,
+                              struct json_edits *edits)
+{
+    static const struct declared_path name = {1, {{"text", 4}}};
+    const struct json_node *text = declared__at(block, &name);
+    bool is_text = text != NULL && text->type == JSON_STRING;
+
+    if (is_misspelled(block, &name) ||
+        (filtering->unwrap != NULL && !(is_text && span_is(json_member_text(block, "type"), "text"))))
+        return CODE_INVALID;
+    return is_text ? filter_text(filtering, document, text, edits) : CODE_OK;
+}
+
 /* Of the result of a call of a tool. */
 static enum code filter_result(const struct filtering *filtering, struct span document, const struct json_node *result,
                                struct json_edits *edits)
 {
-    const struct json_node *structured = json_member(result, SPAN_LIT("structuredContent"));
-    const struct json_node *content = json_member(result, SPAN_LIT("content"));
-    enum code code = structured != NULL ? filter(filtering, document, structured, edits) : CODE_OK;
+    static const struct declared_path names[] = {{1, {{"structuredContent", 17}}}, {1, {{"content", 7}}}};
+    const struct json_node *structured = declared__at(result, &names[0]), *content = declared__at(result, &names[1]);
+    enum code code = CODE_OK;
 
+    if (is_misspelled(result, &names[0]) || is_misspelled(result, &names[1]) ||
+        (content != NULL && content->type != JSON_ARRAY && filtering->unwrap != NULL))
+        return CODE_INVALID;
+    if (structured != NULL)
+        code = filter(filtering, document, structured, edits);
     for (const struct json_node *block = content != NULL ? content->child : NULL; block != NULL && code == CODE_OK;
-         block = block->next) {
-        const struct json_node *text = block->type == JSON_OBJECT ? json_member(block, SPAN_LIT("text")) : NULL;
-
-        if (text != NULL && text->type == JSON_STRING)
-            code = filter_text(filtering, document, text, edits);
-        else if (filtering->unwrap != NULL)
-            code = CODE_INVALID;
-    }
+         block = block->next)
+        code = filter_block(filtering, document, block, edits);
     return code;
 }
 
@@ -147,10 +176,13 @@ enum code declared_list_filter(const struct declared_unwraps *unwraps, const str
                                struct arena *arena, struct json_edits *edits)
 {
     const struct filtering filtering = {unwraps, unwrap, keep, context, arena};
-    bool is_object = result->type == JSON_OBJECT;
-    const struct json_node *of_task = unwrap == NULL && is_object ? json_member(result, SPAN_LIT("result")) : NULL;
-    enum code code = is_object ? filter_result(&filtering, document, result, edits) : CODE_OK;
+    const struct json_node *of_task = NULL;
+    enum code code;
 
+    if (result->type != JSON_OBJECT)
+        return unwrap != NULL ? CODE_INVALID : CODE_OK;
+    code = filter_result(&filtering, document, result, edits);
+    of_task = unwrap == NULL ? json_member(result, SPAN_LIT("result")) : NULL;
     return code == CODE_OK && of_task != NULL && of_task->type == JSON_OBJECT
                ? filter_result(&filtering, document, of_task, edits) : code;
 }
