@@ -63,7 +63,8 @@ static bool leads(const struct declared_path *path, const struct span *steps, ui
     return true;
 }
 
-/* Whether nothing stands there but what is read, and what may stand beside it: whatever else there is might be another call. */
+/* Whether nothing stands there but what is read, and what may stand beside it: whatever else there is might be another call.
+ * What is on the way to a value stands beside nothing. */
 static bool holds_one(const struct declared_unwrap *unwrap, const struct json_node *node, struct span *steps, uint32_t depth)
 {
     const struct declared_path *const paths[] = {&unwrap->name, &unwrap->arguments, &unwrap->server};
@@ -71,10 +72,10 @@ static bool holds_one(const struct declared_unwrap *unwrap, const struct json_no
     for (const struct json_node *member = node->child; member != NULL; member = member->next) {
         bool is_known = false, ends = false;
 
-        for (size_t i = 0; i < unwrap->beside_count && depth == 0 && !is_known; i++)
-            is_known = ends = span_equals(unwrap->besides[i], member->key);
         for (size_t i = 0; i < sizeof paths / sizeof paths[0] && !is_known; i++)
             is_known = leads(paths[i], steps, depth, member->key, &ends);
+        for (size_t i = 0; i < unwrap->beside_count && depth == 0 && !is_known; i++)
+            is_known = ends = span_equals(unwrap->besides[i], member->key);
         if (!is_known)
             return false;
         steps[depth] = member->key;
