@@ -14,7 +14,7 @@ static const struct declared_unwrap all[] = {
     {.tool = {"call_tool", 9}, .name = PATH_OF({"n", 1}), .arguments = PATH_OF({"a", 1}), .besides = besides, .beside_count = 1},
     {.tool = {"route", 5}, .name = PATH_OF({"r", 1}, {"n", 1}), .arguments = PATH_OF({"r", 1}, {"a", 1}), .server = PATH_OF({"s", 1})},
     {.tool = {"find", 4}, .lists = {{.path = PATH_OF({"t", 1}), .key = {"n", 1}}, {.key = {"n", 1}}}, .list_count = 2},
-    {.tool = {"names", 5}, .lists = {{.path = PATH_OF({"t", 1})}}, .list_count = 1, .server = {.count = 0}},
+    {.tool = {"names", 5}, .lists = {{.path = PATH_OF({"t", 1})}}, .list_count = 1},
 };
 static const struct declared_unwraps unwraps = {all, sizeof all / sizeof all[0]};
 
@@ -62,24 +62,40 @@ static size_t try_list(const struct declared_unwrap *unwrap, struct buf *body, c
     return hidden - before;
 }
 
+/* A document of its own. Its tree lies over the body, in which edits are made. */
+struct document {
+    struct arena arena;
+    struct buf body;
+    const struct json_node *root;
+};
+
+/* document_close is due whatever it returns. */
+static bool document_open(struct span text, const struct json_rules *rules, struct document *document)
+{
+    struct json_fault fault;
+
+    arena_init(&document->arena, (size_t)64 << 20);
+    buf_init(&document->body, SIZE_MAX / 2);
+    return json_read(text, rules, &document->body, &document->arena, &document->root, &fault) == CODE_OK;
+}
+
+static void document_close(struct document *document)
+{
+    buf_fini(&document->body);
+    arena_fini(&document->arena);
+}
+
 static void filter_twice(const struct declared_unwrap *unwrap, struct span text)
 {
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf body, again;
+    struct document first, again;
 
-    arena_init(&arena, (size_t)64 << 20);
-    buf_init(&body, SIZE_MAX / 2);
-    buf_init(&again, SIZE_MAX / 2);
-    if (json_read(text, &json_reply_rules, &body, &arena, &root, &fault) == CODE_OK && root->type == JSON_OBJECT) {
-        (void)try_list(unwrap, &body, root, &arena);
-        BUG_ON(json_read(buf_peek(&body), &json_reply_rules, &again, &arena, &root, &fault) != CODE_OK);
-        BUG_ON(hidden > 0 && try_list(unwrap, &again, root, &arena) > 0);
+    if (document_open(text, &json_reply_rules, &first) && first.root->type == JSON_OBJECT) {
+        (void)try_list(unwrap, &first.body, first.root, &first.arena);
+        BUG_ON(!document_open(buf_peek(&first.body), &json_reply_rules, &again));
+        BUG_ON(hidden > 0 && try_list(unwrap, &again.body, again.root, &again.arena) > 0);
+        document_close(&again);
     }
-    buf_fini(&body);
-    buf_fini(&again);
-    arena_fini(&arena);
+    document_close(&first);
 }
 
 /* Once cut, nothing is left to be cut. */
@@ -87,42 +103,30 @@ static void cut_twice(struct span text)
 {
     static const struct span domains[] = {{"https://*.a.example", 19}, {"wss://b:1", 9}}, permissions[] = {{"camera", 6}};
     static const struct declared_apps apps = {true, domains, 2, permissions, 1};
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf body;
+    struct document document;
+    bool is_read = document_open(text, &json_reply_rules, &document);
 
-    arena_init(&arena, (size_t)64 << 20);
-    buf_init(&body, SIZE_MAX / 2);
-    if (json_read(text, &json_reply_rules, &body, &arena, &root, &fault) == CODE_OK)
-        for (int i = 0; i < 2; i++) {
-            struct json_edits edits;
+    for (int i = 0; is_read && i < 2; i++) {
+        struct json_edits edits;
 
-            json_edits_init(&edits);
-            BUG_ON(declared_apps_cut(&apps, buf_peek(&body), root, &edits) != CODE_OK || (i > 0 && edits.count > 0));
-            BUG_ON(edits.count > 0 && json_edits_apply(&edits, &body, &arena, root) != CODE_OK);
-            json_edits_fini(&edits);
-        }
-    buf_fini(&body);
-    arena_fini(&arena);
+        json_edits_init(&edits);
+        BUG_ON(declared_apps_cut(&apps, buf_peek(&document.body), document.root, &edits) != CODE_OK || (i > 0 && edits.count > 0));
+        BUG_ON(edits.count > 0 && json_edits_apply(&edits, &document.body, &document.arena, document.root) != CODE_OK);
+        json_edits_fini(&edits);
+    }
+    document_close(&document);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct span text = span_of(bytes, len);
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf body;
+    struct document document;
 
-    arena_init(&arena, (size_t)64 << 20);
-    buf_init(&body, SIZE_MAX / 2);
     hidden = 0;
-    if (json_read(text, &json_request_rules, &body, &arena, &root, &fault) == CODE_OK && root->type == JSON_OBJECT)
+    if (document_open(text, &json_request_rules, &document) && document.root->type == JSON_OBJECT)
         for (size_t i = 0; i < 2; i++)
-            try_call(&all[i], root, &arena);
-    buf_fini(&body);
-    arena_fini(&arena);
+            try_call(&all[i], document.root, &document.arena);
+    document_close(&document);
     filter_twice(&all[2], text);
     filter_twice(&all[3], text);
     filter_twice(NULL, text);

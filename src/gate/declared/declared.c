@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "declared/declared.h"
+#include "declared/declared_priv.h"
 
 #include "base/ascii.h"
 
 #define NAME_MAX_BYTES 128
 #define LETTERS "a-zA-Z0-9_-"
 
-static struct span keep(struct declared_reader *reader, struct span text)
+struct span declared__keep(struct declared_reader *reader, struct span text)
 {
     struct span kept = SPAN_NONE;
 
@@ -31,16 +31,21 @@ bool declared_path_read(struct span text, struct declared_path *path)
     return true;
 }
 
-/* `$.skills[*].uri`: the list, and the member of its elements. */
-static bool read_list(struct span text, struct span *list, struct span *key)
+bool declared__list_read(struct span text, struct declared_list *list)
 {
-    static const char middle[] = "[*].";
     size_t at = span_find(text, '[');
+    struct span before = span_part(text, 0, at), rest = span_part(text, at, SIZE_MAX);
 
-    *list = span_part(text, 2, at > 2 ? at - 2 : 0);
-    *key = span_part(text, at + sizeof middle - 1, SIZE_MAX);
-    return span_starts_with(text, SPAN_LIT("$.")) && span_starts_with(span_part(text, at, SIZE_MAX), SPAN_LIT("[*].")) &&
-           list->len > 0 && key->len > 0 && ascii_is_all(*list, LETTERS) && ascii_is_all(*key, LETTERS);
+    *list = (struct declared_list){.key = span_part(rest, 4, SIZE_MAX)};
+    return (span_is(before, "$") || declared_path_read(before, &list->path)) &&
+           (span_is(rest, "[*]") ||
+            (span_starts_with(rest, SPAN_LIT("[*].")) && list->key.len > 0 && ascii_is_all(list->key, LETTERS)));
+}
+
+void declared__path_keep(struct declared_reader *reader, struct declared_path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        path->step[i] = declared__keep(reader, path->step[i]);
 }
 
 static bool read_name(struct declared_reader *reader, const struct yaml_node *map, const struct mcp_methods *before,
@@ -59,7 +64,7 @@ static bool read_name(struct declared_reader *reader, const struct yaml_node *ma
     else if (mcp_method_find(node->text, before) != NULL)
         DECLARED_FAULT(reader, node, "the method %.*s is there twice; leave one out", SPAN_ARG(node->text));
     else {
-        method->name = keep(reader, node->text);
+        method->name = declared__keep(reader, node->text);
         return true;
     }
     return false;
@@ -69,6 +74,7 @@ bool declared_method_read(struct declared_reader *reader, const struct yaml_node
                           struct mcp_method *method)
 {
     const struct yaml_node *thing = yaml_member(map, "thing"), *list = yaml_member(map, "list");
+    struct declared_list listed;
     struct declared_path path;
 
     *method = (struct mcp_method){.about = MCP_ABOUT_NOTHING, .thing = SPAN_LIT(""), .list = SPAN_LIT("")};
@@ -84,19 +90,20 @@ bool declared_method_read(struct declared_reader *reader, const struct yaml_node
         DECLARED_FAULT(reader, thing, "`thing` is the member of params that is a URI; write it as '$.uri'");
         return false;
     }
-    if (list != NULL && (list->type != YAML_STRING || !read_list(list->text, &method->list, &method->key))) {
+    if (list != NULL && (list->type != YAML_STRING || !declared__list_read(list->text, &listed) || listed.path.count != 1 ||
+                         listed.key.len == 0)) {
         DECLARED_FAULT(reader, list, "`list` is a list in the result, and the member of its elements that is a URI; "
                        "write it as '$.files[*].uri'");
         return false;
     }
     if (thing != NULL) {
         method->about = MCP_ABOUT_RESOURCE;
-        method->thing = keep(reader, path.step[0]);
+        method->thing = declared__keep(reader, path.step[0]);
     }
     if (list != NULL) {
         method->lists = MCP_LISTS_RESOURCES;
-        method->list = keep(reader, method->list);
-        method->key = keep(reader, method->key);
+        method->list = declared__keep(reader, listed.path.step[0]);
+        method->key = declared__keep(reader, listed.key);
     }
     return !reader->out_of_memory;
 }

@@ -169,28 +169,18 @@ static bool read_path(struct declared_reader *reader, const struct yaml_node *ma
     if (node == NULL)
         return true;
     if (node->type == YAML_STRING && declared_path_read(node->text, path)) {
-        for (uint32_t i = 0; i < path->count; i++)
-            reader->out_of_memory |= arena_keep(reader->arena, path->step[i], &path->step[i]) != CODE_OK;
+        declared__path_keep(reader, path);
         return true;
     }
     DECLARED_FAULT(reader, node, "`%s` leads by names from the arguments to a value; write it as '$.%s'", key, key);
     return false;
 }
 
-/* `$.tools[*].name`, `$.names[*]`, or `$[*]` of an answer that is a list itself. */
 static bool read_listed(struct declared_reader *reader, const struct yaml_node *node, struct declared_list *list)
 {
-    struct span text = node->type == YAML_STRING ? node->text : SPAN_NONE, rest;
-    size_t at = span_find(text, '[');
-
-    rest = span_part(text, at, SIZE_MAX);
-    if ((at == 1 ? text.at[0] == '$' : declared_path_read(span_part(text, 0, at), &list->path)) &&
-        (span_is(rest, "[*]") || (span_starts_with(rest, SPAN_LIT("[*].")) && rest.len > 4 &&
-                                  ascii_is_all(span_part(rest, 4, SIZE_MAX), "a-zA-Z0-9_-")))) {
-        list->key = span_part(rest, 4, SIZE_MAX);
-        reader->out_of_memory |= arena_keep(reader->arena, list->key, &list->key) != CODE_OK;
-        for (uint32_t i = 0; i < list->path.count; i++)
-            reader->out_of_memory |= arena_keep(reader->arena, list->path.step[i], &list->path.step[i]) != CODE_OK;
+    if (node->type == YAML_STRING && declared__list_read(node->text, list)) {
+        declared__path_keep(reader, &list->path);
+        list->key = declared__keep(reader, list->key);
         return true;
     }
     DECLARED_FAULT(reader, node, "`lists` is where its answer names tools; write it as '$.tools[*].name'");
@@ -221,7 +211,7 @@ static bool read_besides(struct declared_reader *reader, const struct yaml_node 
         return true;
     reader->out_of_memory |= texts == NULL;
     for (const struct yaml_node *node = texts != NULL ? list->child : NULL; node != NULL; node = node->next)
-        reader->out_of_memory |= arena_keep(reader->arena, node->text, &texts[unwrap->beside_count++]) != CODE_OK;
+        texts[unwrap->beside_count++] = declared__keep(reader, node->text);
     unwrap->besides = texts;
     return !reader->out_of_memory;
 }
@@ -241,7 +231,7 @@ bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node
         DECLARED_FAULT(reader, tool, "the tool %.*s is there twice; leave one out", SPAN_ARG(tool->text));
         return false;
     }
-    reader->out_of_memory |= arena_keep(reader->arena, tool->text, &unwrap->tool) != CODE_OK;
+    unwrap->tool = declared__keep(reader, tool->text);
     if (!read_path(reader, map, "name", &unwrap->name) || !read_path(reader, map, "arguments", &unwrap->arguments) ||
         !read_path(reader, map, "server", &unwrap->server) || !read_lists(reader, map, unwrap) ||
         !read_besides(reader, map, unwrap))
