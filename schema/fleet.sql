@@ -1036,7 +1036,8 @@ GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_own, callgat
 -- second more: never more than was said, and at most so much less.
 --
 -- Time is here the fleet's own. It goes on by what the server's clock has gone on, by two seconds at once at most, never back, and
--- never by more than a tenth of a second beyond what has passed for the node that asks: a clock that jumps gives nobody a use. All of it is in one row, which whoever asks locks: uses are one after the other.
+-- never by more than a tenth of a second beyond what has passed for the node that asks: a clock that jumps gives nobody a use. All of
+-- it is in one row, which whoever asks locks: uses are one after the other.
 
 CREATE TABLE callgate.limit_clock (
     one         boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -1146,28 +1147,35 @@ BEGIN
     RETURN QUERY SELECT c.time_us, c.broken_us IS NOT NULL AND NOT n.told FROM callgate.limit_node AS n WHERE n.node = session_user;
 END $$;
 
+-- The slots of a window at a time: uses in slots before the first one count no longer.
+CREATE FUNCTION callgate.limit_window(at_us bigint, per_us bigint, OUT slot_us bigint, OUT now_slot bigint, OUT first_slot bigint)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT s.us, at_us / s.us, (at_us - 100000) / s.us - 64 FROM (VALUES ((per_us + 63) / 64)) AS s (us)
+$$;
+-- From when on that is so of a slot.
+CREATE FUNCTION callgate.limit_over_us(slot bigint, slot_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+    RETURN (slot + 65) * slot_us + 100000;
+
 -- What follows gives one thing of an ask or says why not: wait_us is 0 where it is given, else after how long it may be.
 
 CREATE FUNCTION callgate.limit_take_amount(now_us bigint, whose bytea, most bigint, amount bigint, per_us bigint, beyond boolean,
                                            OUT wait_us bigint, OUT taken bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    slot_us bigint := (per_us + 63) / 64;
-    now_slot bigint := now_us / slot_us;
-    first_slot bigint := (now_us - 100000) / slot_us - 64;
+    w record := callgate.limit_window(now_us, per_us);
     total numeric;
 BEGIN
-    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= first_slot;
+    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= w.first_slot;
     taken := least(total, 4000000000000000000);
     wait_us := 0;
     IF NOT beyond AND total + amount > most THEN
-        SELECT (min(g.slot) + 65) * slot_us + 100000 - now_us INTO wait_us
+        SELECT callgate.limit_over_us(min(g.slot), w.slot_us) - now_us INTO wait_us
         FROM (SELECT s.slot, sum(sum(s.used)) OVER (ORDER BY s.slot) AS gone FROM callgate.limit_slot AS s
-              WHERE s.key = whose AND s.slot >= first_slot GROUP BY s.slot) AS g
+              WHERE s.key = whose AND s.slot >= w.first_slot GROUP BY s.slot) AS g
         WHERE total - g.gone + amount <= most;
         wait_us := greatest(1, coalesce(wait_us, per_us));
     ELSIF amount > 0 THEN
-        INSERT INTO callgate.limit_slot AS s VALUES (whose, now_slot, session_user, amount, (now_slot + 65) * slot_us + 100000)
+        INSERT INTO callgate.limit_slot AS s VALUES (whose, w.now_slot, session_user, amount, callgate.limit_over_us(w.now_slot, w.slot_us))
         ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
     END IF;
 END $$;
@@ -1177,22 +1185,20 @@ CREATE FUNCTION callgate.limit_take_value(now_us bigint, whose bytea, mine bytea
                                           OUT wait_us bigint, OUT taken bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    slot_us bigint := (per_us + 63) / 64;
-    now_slot bigint := now_us / slot_us;
-    first_slot bigint := (now_us - 100000) / slot_us - 64;
+    w record := callgate.limit_window(now_us, per_us);
     others bigint;
 BEGIN
     SELECT count(DISTINCT v.value) FILTER (WHERE v.value <> mine), count(DISTINCT v.value) INTO others, taken
-    FROM callgate.limit_value AS v WHERE v.key = whose AND v.slot >= first_slot;
+    FROM callgate.limit_value AS v WHERE v.key = whose AND v.slot >= w.first_slot;
     wait_us := 0;
     IF others >= most AND NOT beyond THEN
-        SELECT (o.last + 65) * slot_us + 100000 - now_us INTO wait_us
+        SELECT callgate.limit_over_us(o.last, w.slot_us) - now_us INTO wait_us
         FROM (SELECT max(v.slot) AS last FROM callgate.limit_value AS v
-              WHERE v.key = whose AND v.value <> mine AND v.slot >= first_slot GROUP BY v.value) AS o
+              WHERE v.key = whose AND v.value <> mine AND v.slot >= w.first_slot GROUP BY v.value) AS o
         ORDER BY o.last OFFSET others - most LIMIT 1;
         wait_us := greatest(1, coalesce(wait_us, per_us));
     ELSIF others < most THEN
-        INSERT INTO callgate.limit_value AS v VALUES (whose, mine, session_user, now_slot, (now_slot + 65) * slot_us + 100000)
+        INSERT INTO callgate.limit_value AS v VALUES (whose, mine, session_user, w.now_slot, callgate.limit_over_us(w.now_slot, w.slot_us))
         ON CONFLICT (key, value, node) DO UPDATE
         SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));
     END IF;
@@ -1295,8 +1301,9 @@ END $$;
 CREATE FUNCTION callgate.limit_told(now_us bigint, uses text)
 RETURNS TABLE (kind integer, key bytea, value text, amount bigint, slot bigint, slot_us bigint, per bigint)
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
-    SELECT t.kind, decode(t.key, 'hex'), t.value, t.amount, (now_us - t.age) / ((t.per + 63) / 64), (t.per + 63) / 64, t.per
-    FROM json_to_recordset(uses::json) AS t (kind integer, key text, value text, amount bigint, age bigint, per bigint)
+    SELECT t.kind, decode(t.key, 'hex'), t.value, t.amount, w.now_slot, w.slot_us, t.per
+    FROM json_to_recordset(uses::json) AS t (kind integer, key text, value text, amount bigint, age bigint, per bigint),
+         callgate.limit_window(now_us - t.age, t.per) AS w
 $$;
 
 -- What the asking node knows of its own uses, for a server that lacks some: [{kind, key, value, amount, age, per}], kinds as above; of a
@@ -1313,11 +1320,11 @@ BEGIN
         DELETE FROM callgate.limit_value WHERE node = session_user;
     END IF;
     INSERT INTO callgate.limit_slot AS s
-        SELECT key, slot, session_user, least(sum(amount), 4000000000000000000), (slot + 65) * min(slot_us) + 100000
+        SELECT key, slot, session_user, least(sum(amount), 4000000000000000000), callgate.limit_over_us(slot, min(slot_us))
         FROM callgate.limit_told(now_us, uses) WHERE kind = 0 AND amount > 0 GROUP BY key, slot
     ON CONFLICT (key, slot, node) DO UPDATE SET used = least(s.used::numeric + excluded.used, 4000000000000000000);
     INSERT INTO callgate.limit_value AS v
-        SELECT key, decode(value, 'hex'), session_user, max(slot), (max(slot) + 65) * min(slot_us) + 100000
+        SELECT key, decode(value, 'hex'), session_user, max(slot), callgate.limit_over_us(max(slot), min(slot_us))
         FROM callgate.limit_told(now_us, uses) WHERE kind = 1 GROUP BY key, value
     ON CONFLICT (key, value, node) DO UPDATE
         SET (slot, until_us) = (greatest(v.slot, excluded.slot), greatest(v.until_us, excluded.until_us));
@@ -1333,8 +1340,8 @@ BEGIN
     END IF;
 END $$;
 REVOKE ALL ON FUNCTION callgate.limit_database_us, callgate.limit_server, callgate.limit_look, callgate.limit_forget, callgate.limit_beat,
-    callgate.limit_take_amount, callgate.limit_take_value, callgate.limit_take_step, callgate.limit_give, callgate.limit_use,
-    callgate.limit_told, callgate.limit_tell FROM PUBLIC;
+    callgate.limit_window, callgate.limit_over_us, callgate.limit_take_amount, callgate.limit_take_value, callgate.limit_take_step,
+    callgate.limit_give, callgate.limit_use, callgate.limit_told, callgate.limit_tell FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.limit_beat, callgate.limit_use, callgate.limit_tell TO callgate_node;
 
 -- ---- views for readers ----------------------------------------------------------------------------------------------
