@@ -143,9 +143,9 @@ static enum code cut_ui(const struct cutting *cutting, const struct json_node *u
     enum code code = CODE_OK;
 
     for (const struct json_node *at = ui->child; at != NULL && code == CODE_OK; at = at->next)
-        if (span_is(at->key, "csp"))
+        if (json_key_is_like(at->key, SPAN_LIT("csp")))
             code = cut_policy(cutting, at);
-        else if (span_is(at->key, "permissions"))
+        else if (json_key_is_like(at->key, SPAN_LIT("permissions")))
             code = cut_permissions(cutting, at);
     return code;
 }
@@ -156,21 +156,22 @@ static enum code cut_meta(const struct cutting *cutting, const struct json_node 
     enum code code = CODE_OK;
 
     for (const struct json_node *at = meta->child; at != NULL && code == CODE_OK; at = at->next)
-        if (span_is(at->key, "ui") && at->type == JSON_OBJECT)
+        if (json_key_is_like(at->key, SPAN_LIT("ui")) && at->type == JSON_OBJECT)
             code = cut_ui(cutting, at);
-        else if (span_is(at->key, "openai/widgetCSP")) /* as one host had it before the specification */
+        else if (json_key_is_like(at->key, SPAN_LIT("openai/widgetCSP"))) /* as one host had it before the specification */
             code = cut_member(cutting, at);
     return code;
 }
 
 /* No deeper than a reply may be, and in the document's order, since edits out of it cost time. No host looks for a `_meta` in
- * another. */
+ * another. A host that reads loosely finds names in other spellings, too. */
 static enum code look(const struct cutting *cutting, const struct json_node *node)
 {
     enum code code = CODE_OK;
 
     for (const struct json_node *at = node->child; at != NULL && code == CODE_OK; at = at->next)
-        code = at->type == JSON_OBJECT && span_is(at->key, "_meta") ? cut_meta(cutting, at) : look(cutting, at);
+        code = at->type == JSON_OBJECT && json_key_is_like(at->key, SPAN_LIT("_meta")) ? cut_meta(cutting, at)
+                                                                                       : look(cutting, at);
     return code;
 }
 
