@@ -95,12 +95,10 @@ static bool may_show(void *context, const struct declared_listed *listed)
     return is_shown && gate_may_see(pair->lane->gate, call, SPAN_LIT("tools/call"), listed->tool, false);
 }
 
-/* Makes the edits in the answer and in its tree, where there was a reading of it. */
-static enum code apply(struct exchange *exchange, struct json_edits *edits, struct mcp_reply *reply)
+/* Makes the edits in the answer and in its tree, where all was well until then, and ends them. */
+static enum code apply(struct exchange *exchange, enum code code, struct json_edits *edits, struct mcp_reply *reply)
 {
-    enum code code = CODE_OK;
-
-    if (edits->count > 0) {
+    if (code == CODE_OK && edits->count > 0) {
         code = json_edits_apply(edits, &exchange->event, &exchange->event_arena, reply->outcome);
         reply->body = buf_peek(&exchange->event);
         reply->result = reply->outcome->raw;
@@ -119,10 +117,7 @@ enum reason listed__cut_apps(struct pair *pair, struct mcp_reply *reply)
         return REASON_MEMORY;
     json_edits_init(&edits);
     code = declared_apps_cut(&exchange->route->apps, reply->body, reply->outcome, &edits);
-    if (code == CODE_OK)
-        return apply(exchange, &edits, reply) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
-    json_edits_fini(&edits);
-    return REASON_MEMORY;
+    return apply(exchange, code, &edits, reply) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
 enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply)
@@ -139,12 +134,7 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
     json_edits_init(&edits);
     code = declared_list_filter(&exchange->route->unwraps, unwrap, reply->body, reply->outcome, may_show, &listing,
                                 &exchange->event_arena, &edits);
-    if (listing.out_of_memory)
-        code = CODE_NOMEM;
-    if (code == CODE_OK)
-        code = apply(exchange, &edits, reply);
-    else
-        json_edits_fini(&edits);
+    code = apply(exchange, listing.out_of_memory ? CODE_NOMEM : code, &edits, reply);
     buf_fini(&listing.definition);
     if (code == CODE_INVALID)
         exchange->fault.text = "the answer of a tool that lists tools is not the JSON that `lists` speaks of";

@@ -56,8 +56,7 @@ static bool read_name(struct declared_reader *reader, const struct yaml_node *ma
     if (node == NULL || node->type != YAML_STRING || node->text.len > NAME_MAX_BYTES || span_find(node->text, '/') == 0 ||
         span_find(node->text, '/') + 1 >= node->text.len || !ascii_is_all(node->text, "a-zA-Z0-9_./-"))
         DECLARED_FAULT(reader, node != NULL ? node : map, "a method has a `name` of letters, digits, `_`, `.`, `-` and a `/` "
-                       "within; "
-                       "write the extension's own, as acme/files/read");
+                       "within; write the extension's own, as acme/files/read");
     else if (mcp_method_find(node->text, NULL) != NULL)
         DECLARED_FAULT(reader, node, "what %.*s is about is known already, and no route can say otherwise; leave it out",
               SPAN_ARG(node->text));
@@ -82,8 +81,7 @@ bool declared_method_read(struct declared_reader *reader, const struct yaml_node
         return false;
     if (thing == NULL && list == NULL) {
         DECLARED_FAULT(reader, map, "a method of which neither `thing` nor `list` is said is judged by its name without this "
-                       "line; say "
-                       "where it names a URI, or leave it out");
+                       "line; say where it names a URI, or leave it out");
         return false;
     }
     if (thing != NULL && (thing->type != YAML_STRING || !declared_path_read(thing->text, &path) || path.count != 1)) {

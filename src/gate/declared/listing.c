@@ -131,11 +131,10 @@ static enum code filter_text(const struct filtering *filtering, struct span docu
 
 bool declared_lists_any(const struct declared_unwraps *unwraps)
 {
-    bool any = false;
-
-    for (size_t i = 0; i < unwraps->count && !any; i++)
-        any = unwraps->of[i].list_count > 0;
-    return any;
+    for (size_t i = 0; i < unwraps->count; i++)
+        if (unwraps->of[i].list_count > 0)
+            return true;
+    return false;
 }
 
 /* What a block of the content says. Where it is known to list tools, a block of another kind may list some beside its text. */

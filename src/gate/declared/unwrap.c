@@ -202,18 +202,15 @@ static bool read_lists(struct declared_reader *reader, const struct yaml_node *m
     return true;
 }
 
-static bool read_besides(struct declared_reader *reader, const struct yaml_node *map, struct declared_unwrap *unwrap)
+static void read_besides(struct declared_reader *reader, const struct yaml_node *map, struct declared_unwrap *unwrap)
 {
     const struct yaml_node *list = yaml_member(map, "besides");
     struct span *texts = list != NULL ? arena_zalloc(reader->arena, (list->count + 1) * sizeof *texts) : NULL;
 
-    if (list == NULL)
-        return true;
-    reader->out_of_memory |= texts == NULL;
+    reader->out_of_memory |= list != NULL && texts == NULL;
     for (const struct yaml_node *node = texts != NULL ? list->child : NULL; node != NULL; node = node->next)
         texts[unwrap->beside_count++] = declared__keep(reader, node->text);
     unwrap->besides = texts;
-    return !reader->out_of_memory;
 }
 
 bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node *map, const struct declared_unwraps *before,
@@ -233,9 +230,9 @@ bool declared_unwrap_read(struct declared_reader *reader, const struct yaml_node
     }
     unwrap->tool = declared__keep(reader, tool->text);
     if (!read_path(reader, map, "name", &unwrap->name) || !read_path(reader, map, "arguments", &unwrap->arguments) ||
-        !read_path(reader, map, "server", &unwrap->server) || !read_lists(reader, map, unwrap) ||
-        !read_besides(reader, map, unwrap))
+        !read_path(reader, map, "server", &unwrap->server) || !read_lists(reader, map, unwrap))
         return false;
+    read_besides(reader, map, unwrap);
     if ((unwrap->name.count > 0) == (unwrap->list_count > 0) ||
         (unwrap->name.count == 0 && unwrap->arguments.count + unwrap->beside_count > 0)) {
         DECLARED_FAULT(reader, map, "a tool calls another, whose `name` and `arguments` are somewhere in its own, or `lists` "

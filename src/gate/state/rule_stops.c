@@ -62,12 +62,11 @@ static struct span keep(char **at, struct span text)
 
 void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
 {
+    char *at = NULL;
     size_t count;
-    char *at;
 
     lock_take(&stops->lock);
     count = atomic_load(&stops->count);
-    at = NULL;
     if (count < RULE_STOPS_MAX && !waits(stops, stop))
         at = mem_alloc(stop->rule.len + stop->tenant.len + stop->name.len + 1);
     if (at != NULL) {
@@ -83,9 +82,7 @@ void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
 
 bool rule_stops_first(struct rule_stops *stops, struct rule_stop *stop)
 {
-    bool any = atomic_load(&stops->count) > 0;
-
-    if (!any)
+    if (atomic_load(&stops->count) == 0)
         return false;
     lock_take(&stops->lock);
     *stop = stops->of[0].what;

@@ -51,12 +51,10 @@ enum code wish_add(struct wish **wish, const struct wish_take *take)
         return CODE_NOMEM;
     if ((*wish)->count == WISH_TAKES_MAX)
         return CODE_LIMIT;
-    if ((*wish)->count == (*wish)->room) {
-        takes = mem_room((*wish)->takes, &(*wish)->room, (*wish)->count + 1, sizeof *takes);
-        if (takes == NULL)
-            return CODE_NOMEM;
-        (*wish)->takes = takes;
-    }
+    takes = mem_room((*wish)->takes, &(*wish)->room, (*wish)->count + 1, sizeof *takes);
+    if (takes == NULL)
+        return CODE_NOMEM;
+    (*wish)->takes = takes;
     (*wish)->takes[(*wish)->count++] = *take;
     return CODE_OK;
 }
