@@ -20,7 +20,7 @@ struct setting {
     const char *own, *managed; /* where the file belongs: of one person, of all of the machine */
     enum code (*write)(const struct conf_pipe_route *route, const struct span calls[2], bool managed, struct buf *out);
     const char *closes;        /* behind the command that asks, where the client takes any fault but status 2 for a permit */
-    const char *note;          /* what the file cannot say */
+    const char *note[2];       /* what the file cannot say: of one person, of all of the machine */
 };
 
 /* ---- the command that clients run ---- */
@@ -142,13 +142,18 @@ static enum code write_cursor(const struct conf_pipe_route *route, const struct 
 
 /* ---- the command ---- */
 
+#define BY_NAME "; any server that has a route's name passes unjudged, since it says nothing else of it: --managed lists them"
+#define OF_CLAUDE "onFailure is known from 2.1.295 on: an older one lets a tool run where no hook can be started"
+#define OF_CODEX "it lets a tool run where no hook can be started; a hook that is not managed waits until /hooks trusts it"
+#define OF_CURSOR "no file lists its servers; the dashboard of a team does"
+
 static const struct setting settings[] = {
     {"claude-code", "~/.claude/settings.json", "/etc/claude-code/managed-settings.json", write_claude, " || exit 2",
-     "onFailure is known from 2.1.295 on: an older one lets a tool run where no hook can be started"},
+     {OF_CLAUDE BY_NAME, OF_CLAUDE}},
     {"codex", "~/.codex/config.toml", "/etc/codex/requirements.toml", write_codex, " || exit 2",
-     "it lets a tool run where no hook can be started; a hook that is not managed waits until /hooks trusts it"},
+     {OF_CODEX BY_NAME, OF_CODEX}},
     {"cursor", "~/.cursor/hooks.json", "/etc/cursor/hooks.json", write_cursor, "",
-     "no file lists its servers; the dashboard of a team does"},
+     {OF_CURSOR, OF_CURSOR}},
 };
 
 static int print_setting(const struct setting *setting, const struct asked *asked, struct span text)
@@ -159,7 +164,7 @@ static int print_setting(const struct setting *setting, const struct asked *aske
     if (!asked->json) {
         print_lines(stdout, text, "");
         print_safely(stderr, "This is for %s; what stands there is yours to join. %s: %s.\n", place, setting->client,
-                     setting->note);
+                     setting->note[asked->managed]);
         return STATUS_DONE;
     }
     doc = doc_object();
@@ -167,7 +172,7 @@ static int print_setting(const struct setting *setting, const struct asked *aske
     doc_bool(doc, "managed", asked->managed);
     doc_text(doc, "path", span_text(place));
     doc_text(doc, "text", text);
-    doc_text(doc, "note", span_text(setting->note));
+    doc_text(doc, "note", span_text(setting->note[asked->managed]));
     return print_doc(&doc);
 }
 
