@@ -616,7 +616,7 @@ def was_before(fact, call, by, asked):
     """Whether `asked` holds of a call that was permitted within the time, in one of the companies."""
     return any_of([FALSE] + [asked(earlier) for earlier in call["past"].permitted
                              if call.get("time", 0) - us_of(seconds_of(fact.get("within", "24h"))) <= earlier["time"]
-                             and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)])
+                             and any(all(earlier.get(word, "") == call.get(word, "") for word in BY[one]) for one in by)])
 
 
 def was_called(fact, earlier):
