@@ -37,6 +37,9 @@ bool policy_claim_recorded(const struct claim_ask *ask, const struct json_node *
         path->segments += steps;
         path->count -= steps;
         *root = found->child;
+        /* Of a claim that has no members none is selected; `..*` of a document that is one value would select that. */
+        if (path->count > 0 && *root != NULL && (*root)->child == NULL)
+            *root = NULL;
         return true;
     }
     return false;

@@ -318,6 +318,8 @@ static void test_asked_again(void **state)
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']\":[{\"c\":3}]}", true, false},
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']['c']\":[3]}", true, false},
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']['c']\":[]}", false, false},
+        {"{claim: '$.a.c..*', equals: 3}", "{\"$['a']['c']\":[3]}", false, false},
+        {"{claim: '$.a.c..*', equals: 3}", "{\"$['a']['c']\":[[3]]}", true, false},
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']['cc']\":[3]}", true, true},
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']['c']['d']\":[3]}", true, true},
         {"{claim: '$.a.b[*]', equals: 1}", "{\"$['a']['b']\":[[1,1]]}", true, false},
