@@ -127,16 +127,16 @@ static void settle(struct audit *audit)
     }
 }
 
+/* Called while commit_lock is held. In doubt the keeper is left out: the writer copies each commit by itself, and the -wal file
+ * that a new connection finds may be another one, which would be copied into the file. */
 static void ask_keeper(struct audit *audit)
 {
-    int pages = db_wal_pages(audit->ledger.db);
+    bool in_doubt = audit->ledger.place.doubt[0] != '\0';
+    int pages = in_doubt ? 0 : db_wal_pages(audit->ledger.db);
 
-    if (pages < audit->wal_pages) /* the WAL has begun anew */
+    if (pages < atomic_exchange(&audit->keeper.wal_pages, pages)) /* the WAL has begun anew */
         audit->checkpoint_pages = CHECKPOINT_PAGES;
-    audit->wal_pages = pages;
-    if (audit->ledger.place.doubt[0] != '\0')
-        return; /* the -wal file that a new connection finds may be another one, and would be copied into the file */
-    if (pages >= audit->checkpoint_pages) {
+    if (!in_doubt && pages >= audit->checkpoint_pages) {
         audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
         keeper_ask_checkpoint(&audit->keeper);
     }
@@ -157,6 +157,8 @@ bool writer__batch(struct audit *audit)
     }
     lock_take(&audit->keeper.commit_lock);
     code = write_batch(audit);
+    if (code == CODE_OK)
+        ask_keeper(audit);
     lock_give(&audit->keeper.commit_lock);
     if (code != CODE_OK) {
         writer__go_down(audit, code);
@@ -170,7 +172,6 @@ bool writer__batch(struct audit *audit)
     audit->committed_us = clock_monotonic_us();
     if (audit->pace_x8 / 8 >= LOAD_DECISIONS)
         atomic_store_explicit(&audit->finisher.loaded_us, audit->committed_us, memory_order_relaxed);
-    ask_keeper(audit);
     writer__watch_file(audit);
     writer__publish(audit);
     return true;

@@ -206,7 +206,7 @@ static enum code empty_wal(struct audit *audit)
         erasing->due_us = clock_monotonic_us() + pause_us(RETRY_US);
         return CODE_OK;
     }
-    audit->wal_pages = audit->checkpoint_pages = 0;
+    audit->keeper.wal_pages = audit->checkpoint_pages = 0;
     erasing->phase = ERASE_END;
     return code;
 }

@@ -82,7 +82,7 @@ void writer__watch_file(struct audit *audit)
 {
     struct ledger *ledger = &audit->ledger;
 
-    if ((uint64_t)audit->wal_pages * 4096 >= PLACE_LOG_BYTES)
+    if ((uint64_t)audit->keeper.wal_pages * 4096 >= PLACE_LOG_BYTES)
         ledger_doubt(ledger, "somebody's read keeps its -wal file from shrinking");
     if (ledger->place.doubt[0] != '\0' ||
         (audit->rotate_bytes != 0 && (uint64_t)ledger->place.bytes >= audit->rotate_bytes))

@@ -302,6 +302,7 @@ bool writer__recover(struct audit *audit)
     buf_init(&text, AUDIT_JSON_BYTES);
     lock_take(&audit->keeper.commit_lock);
     code = write_down_and_up(audit, &text, counts);
+    audit->keeper.wal_pages = audit->checkpoint_pages = 0;
     lock_give(&audit->keeper.commit_lock);
     buf_fini(&text);
     if (code != CODE_OK) {
@@ -316,7 +317,6 @@ bool writer__recover(struct audit *audit)
     writer__sweep(audit);
     atomic_store(&audit->shared.down, false);
     writer__say(audit, "");
-    audit->wal_pages = audit->checkpoint_pages = 0;
     audit->committed_us = clock_monotonic_us();
     audit->healed_us = audit->committed_us;
     writer__publish(audit);

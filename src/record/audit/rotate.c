@@ -179,7 +179,7 @@ static void begin_next(struct audit *audit)
     rotation->wanted = false;
     rotation->waits_for[0] = '\0';
     atomic_fetch_add(&audit->rotations, 1);
-    audit->wal_pages = audit->checkpoint_pages = 0;
+    audit->keeper.wal_pages = audit->checkpoint_pages = 0;
     if (audit->erasing.phase != ERASE_IDLE) { /* with the first rows of the file, since a start looks only there */
         audit->erasing.phase = ERASE_RECORD;
         audit->erasing.due_us = 0;

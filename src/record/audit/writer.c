@@ -504,7 +504,7 @@ void writer__publish(struct audit *audit)
 {
     atomic_store_explicit(&audit->last_seq, audit->ledger.committed.seq, memory_order_relaxed);
     atomic_store_explicit(&audit->open_permits, audit->ledger.permits.count, memory_order_relaxed);
-    atomic_store_explicit(&audit->wal_bytes, (uint64_t)audit->wal_pages * 4096, memory_order_relaxed);
+    atomic_store_explicit(&audit->wal_bytes, (uint64_t)audit->keeper.wal_pages * 4096, memory_order_relaxed);
     if (audit->ledger.db == NULL)
         return;
     atomic_fetch_add_explicit(&audit->commits, 1, memory_order_relaxed);

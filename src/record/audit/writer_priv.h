@@ -87,7 +87,6 @@ struct audit {
     int64_t committed_us;      /* monotonic, of the last commit */
     int64_t empty_us;          /* when the rings were last seen empty */
     int checkpoint_pages;      /* WAL pages at which the next checkpoint is due */
-    int wal_pages;
 
     /* down */
     struct ledger_tip sound;   /* the last tip that is known to be durable */

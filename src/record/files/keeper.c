@@ -68,8 +68,23 @@ static enum code checkpoint(struct keeper *keeper, const char *pragma)
     struct db_stmt *stmt;
     enum code code = db_find(keeper->db, pragma, NULL, 0, &stmt);
 
+    if (code == CODE_OK) /* one row: busy, pages in the WAL, pages copied */
+        keeper->copied = db_int(stmt, 1) == db_int(stmt, 2) ? (int)db_int(stmt, 1) : 0;
     db_finalize(&stmt);
     return code;
+}
+
+/* Whether the WAL has pages that are not copied. Then no commit can begin it anew until they are. Where it has none, a
+ * checkpoint beside commits is not begun: SQLite before 3.51.3 may take the WAL that a commit begins anew at that very moment
+ * for the old one, and leave its first pages out for good (https://sqlite.org/wal.html#walresetbug). */
+static bool has_more(struct keeper *keeper)
+{
+    int pages;
+
+    lock_take(&keeper->commit_lock);
+    pages = atomic_load(&keeper->wal_pages);
+    lock_give(&keeper->commit_lock);
+    return pages != 0 && pages != keeper->copied;
 }
 
 /* Two rounds beside the commits copy nearly everything. For the last pages, and to begin the WAL anew, the writer has to
@@ -79,7 +94,7 @@ static enum code run_checkpoint(struct keeper *keeper)
 {
     enum code code = atomic_load(&keeper->keeps_off) ? CODE_DOWN : ready_connection(keeper);
 
-    for (int round = 0; round < 2 && code == CODE_OK; round++)
+    for (int round = 0; round < 2 && code == CODE_OK && has_more(keeper); round++)
         code = checkpoint(keeper, "PRAGMA wal_checkpoint(PASSIVE)");
     if (code == CODE_OK) {
         lock_take(&keeper->commit_lock);

@@ -19,6 +19,8 @@ struct keeper {
     char file[FILES_PATH_BYTES];  /* the live one. Under commit_lock */
     struct db *db;                /* the keeper's; NULL: to be opened */
     uint64_t generation_seen;
+    atomic_int wal_pages;         /* what the -wal file holds after the writer's last commit; set while commit_lock is held */
+    int copied;                   /* what it held when all of it was copied last; the keeper's */
     atomic_bool checkpoint_wanted;
     atomic_bool is_in_doubt;      /* a sync failed: the writer acts as if its own had */
     atomic_bool keeps_off;        /* the file is in doubt: what its -wal file holds must stay there until it is finished */
