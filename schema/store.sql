@@ -115,10 +115,12 @@ CREATE TABLE approval_ask (
     digest          BLOB NOT NULL CHECK (length(digest) = 32), -- HMAC over all that it is bound to
     tenant          TEXT NOT NULL,
     principal       TEXT NOT NULL,
+    agent           TEXT, -- the program that asks for the principal; NULL: nothing says which
     authentication  TEXT NOT NULL, -- how the principal was shown
     upstream        TEXT NOT NULL,
     method          TEXT NOT NULL,
     tool            TEXT, -- or the prompt's name, the resource's URI
+    via             TEXT, -- the tool in whose call it stood; NULL: it stood in none
     target          TEXT, -- the path below the route; NULL: it has none
     arguments_bytes INTEGER NOT NULL,
     redacted        TEXT, -- what of it the audit does not show
@@ -148,6 +150,7 @@ CREATE TABLE approval_seen ( -- when, where and how often it was asked for; chan
     ask      INTEGER PRIMARY KEY REFERENCES approval_ask(id),
     gate     TEXT NOT NULL,
     decision INTEGER NOT NULL,
+    session  TEXT, -- as the audit has it; NULL: the agent named none
     seen_us  INTEGER NOT NULL,
     times    INTEGER NOT NULL
 ) STRICT;
@@ -193,10 +196,10 @@ CREATE TRIGGER approval_answer_remains BEFORE DELETE ON approval_answer
     BEGIN SELECT raise(ABORT, 'answers are append-only'); END;
 CREATE TRIGGER approval_use_stays BEFORE UPDATE ON approval_use BEGIN SELECT raise(ABORT, 'uses are append-only'); END;
 CREATE TRIGGER approval_use_remains BEFORE DELETE ON approval_use BEGIN SELECT raise(ABORT, 'uses are append-only'); END;
-CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool,
-    a.target, t.arguments, t.query, t.params, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.redacted,
+CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.agent, a.upstream, a.method, a.tool,
+    a.via, a.target, t.arguments, t.query, t.params, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.redacted,
     a.authentication, a.needed, a.approvers, a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate,
-    s.decision AS seen_decision, s.seen_us, s.times, w.granted, w.given_us, w.holds_us AS until_us, w.given_by, w.login,
+    s.decision AS seen_decision, s.session, s.seen_us, s.times, w.granted, w.given_us, w.holds_us AS until_us, w.given_by, w.login,
     w.why, c.gate AS claimed_by, u.used_us, u.decision AS used_decision, u.gate AS used_by
 FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN approval_held t ON t.ask = a.id
 LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id AND holds_us IS NOT NULL)

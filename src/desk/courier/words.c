@@ -21,6 +21,7 @@ const char *const word_kinds[WORD_KINDS] = {"ask", "answer", "use"};
 
 static const char *const told[WORD_KINDS] = {
     [WORD_ASK] = "SELECT json_object(" HEAD ", 'tenant', tenant, 'principal', principal, 'authentication', authentication, "
+                 "'agent', agent, 'session', (SELECT session FROM approval_seen WHERE ask = a.id), 'via', via, "
                  "'upstream', upstream, 'method', method, 'tool', tool, 'target', target, 'arguments_bytes', arguments_bytes, "
                  "'redacted', redacted, 'rule', rule, 'rule_reason', rule_reason, 'needed', needed, 'approvers', approvers, "
                  "'policy_version', policy_version, 'client', client, 'correlation', correlation, 'decision', decision, "
@@ -107,18 +108,19 @@ static enum code take_ask(struct db *store, const struct said *said, struct why 
     enum code code = db_change(
         store, "INSERT INTO approval_ask(digest, rule_hash, gate, tenant, principal, authentication, upstream, method, tool, "
         "target, arguments_bytes, redacted, rule, rule_reason, needed, approvers, policy_version, client, correlation, "
-        "decision, asked_us) VALUES (?2, ?3, ?4, " SAYS("tenant") ", " SAYS("principal") ", " SAYS("authentication") ", "
-        SAYS("upstream") ", " SAYS("method") ", " SAYS("tool") ", " SAYS("target") ", " SAYS("arguments_bytes") ", "
-        SAYS("redacted") ", "
+        "decision, asked_us, agent, via) VALUES (?2, ?3, ?4, " SAYS("tenant") ", " SAYS("principal") ", "
+        SAYS("authentication") ", " SAYS("upstream") ", " SAYS("method") ", " SAYS("tool") ", " SAYS("target") ", "
+        SAYS("arguments_bytes") ", " SAYS("redacted") ", "
         SAYS("rule") ", " SAYS("rule_reason") ", " SAYS("needed") ", " SAYS("approvers") ", " SAYS("policy_version") ", "
-        SAYS("client") ", " SAYS("correlation") ", " SAYS("decision") ", " SAYS("asked_us") ")",
+        SAYS("client") ", " SAYS("correlation") ", " SAYS("decision") ", " SAYS("asked_us") ", "
+        SAYS("agent") ", " SAYS("via") ")",
         DB_VALUES(text, db_of_blob(span_of(said->digest, DIGEST_BYTES)), db_of_blob(span_of(said->rule_hash, DIGEST_BYTES)),
                   db_of_text(said->node)));
 
     id = db_last_id(store);
     if (code == CODE_OK)
-        code = db_change(store, "INSERT INTO approval_seen(ask, gate, decision, seen_us, times) VALUES (?2, ?3, "
-                         SAYS("decision") ", min(" SAYS("asked_us") ", ?4), 1)",
+        code = db_change(store, "INSERT INTO approval_seen(ask, gate, decision, session, seen_us, times) VALUES (?2, ?3, "
+                         SAYS("decision") ", " SAYS("session") ", min(" SAYS("asked_us") ", ?4), 1)",
                          DB_VALUES(text, db_of_int(id), db_of_text(said->node), db_of_int(said->heard->now_us)));
     if (code == CODE_OK)
         code = db_change(store, "INSERT INTO approval_held(ask, bytes, arguments, query, params) SELECT ?2, "

@@ -129,9 +129,10 @@ struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *appro
         const char *key;
         struct span text;
     } texts[] = {
-        {"tenant", approval->tenant}, {"principal", approval->principal}, {"client", approval->client},
-        {"correlation", approval->correlation}, {"upstream", approval->upstream}, {"method", approval->method},
-        {"tool", approval->tool}, {"path", approval->target}, {"query", approval->query}, {"params", approval->params},
+        {"tenant", approval->tenant}, {"principal", approval->principal}, {"agent", approval->agent},
+        {"client", approval->client}, {"session", approval->session}, {"correlation", approval->correlation},
+        {"upstream", approval->upstream}, {"method", approval->method}, {"tool", approval->tool}, {"via", approval->via},
+        {"path", approval->target}, {"query", approval->query}, {"params", approval->params},
         {"arguments", approval->arguments}, {"rule", approval->rule},
         {"rule_reason", approval->rule_reason}, {"gate", approval->gate}, {"given_by", approval->given_by},
         {"login", approval->login}, {"why", approval->why},
@@ -171,9 +172,10 @@ struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *appro
 #define REFUSE "callgate approvals refuse {approval} --why TEXT --for 24h"
 
 static const char words[] =
-    "approval {approval}: {state}[; {gist}]\n\n{principal} of tenant {tenant} "
-    "[{?method=tools/call}wants to call][{!method=tools/call}asks for {method}] {tool} of {upstream}[ at {path}]"
-    "[ with the query {query}][ and beside its arguments {params}]"
+    "approval {approval}: {state}[; {gist}]\n\n"
+    "{principal} of tenant {tenant}[, by the agent {agent},] "
+    "[{?method=tools/call}wants to call][{!method=tools/call}asks for {method}] {tool} of {upstream}[, through {via}]"
+    "[ at {path}][ with the query {query}][ and beside its arguments {params}]"
     "[{?params_cut} ... (their beginning: the rest is approved --despite-unseen)] with\n\n{arguments:members 4}"
     "[{?arguments:json=null}    ([{!arguments_bytes}without arguments]"
     "[{?arguments_bytes}{?granted:any}erased when it was decided]"

@@ -27,7 +27,8 @@ static enum code judge(const struct policy *policy, const struct question *quest
 void cmd_approvals__gist(const struct policy *policy, const struct store_approval *approval, struct buf *out)
 {
     struct question question = {
-        .tenant = approval->tenant, .principal = approval->principal, .upstream = approval->upstream,
+        .tenant = approval->tenant, .principal = approval->principal, .agent = approval->agent,
+        .upstream = approval->upstream, .via = approval->via,
         .method = approval->method, .tool = approval->tool, .path = approval->target, .query = approval->query,
         .client = approval->client, .correlation = approval->correlation, .time_us = approval->asked_us};
     const struct explain_to to = {.gist = out, .gist_of = approval->rule};

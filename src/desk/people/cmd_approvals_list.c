@@ -16,7 +16,7 @@
 static const struct table_column columns[] = {
     {.title = "approval", .is_right = true, .least = TABLE_WHOLE},
     {.title = "age", .words = "{asked:ago}", .least = TABLE_WHOLE},
-    {.title = "state", .least = TABLE_WHOLE}, {.title = "tenant"}, {.title = "principal"},
+    {.title = "state", .least = TABLE_WHOLE}, {.title = "tenant"}, {.title = "principal", .words = "{principal}[ by {agent}]"},
     {.title = "tool", .words = "[{tool}][{!tool}{method}]"}, {.title = "rule"},
     {.title = "people", .words = "[{people}][{?people}{*approvers} of {.}{/ or }][{!people}{*approvers}{.}{/ or }]"},
     {.title = "arguments", .least = NARROW},

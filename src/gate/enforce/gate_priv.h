@@ -112,6 +112,8 @@ struct gate {
 
 /* Whether people have stopped the call. Its row names the stop. Returns: UNSET, or why it is denied. */
 enum reason gate__stop(struct gate *gate, struct call *call);
+/* A session as the audit has it, written into `hex`; at == NULL: the agent names none. */
+struct span gate__session_hex(struct span session, char hex[2 * DIGEST_BYTES]);
 /* The denial's rule stops the call's session, principal or agent besides. */
 void gate__stop_by_rule(struct gate *gate, const struct call *call);
 

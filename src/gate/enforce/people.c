@@ -47,10 +47,12 @@ static void ask_people(struct gate *gate, struct call *call)
 {
     const struct question *asked = &call->asked;
     const struct verdict *verdict = &call->verdict;
+    char session[2 * DIGEST_BYTES];
     struct approval_ask ask = {
-        .tenant = asked->tenant, .principal = asked->principal, .upstream = asked->upstream, .method = asked->method,
-        .tool = call->target, .client = asked->client, .correlation = asked->correlation,
-        .policy_version = verdict->policy_version, .asked_us = asked->time_us, .target = asked->path,
+        .tenant = asked->tenant, .principal = asked->principal, .agent = asked->agent, .upstream = asked->upstream,
+        .method = asked->method, .tool = call->target, .via = asked->via, .client = asked->client,
+        .correlation = asked->correlation, .policy_version = verdict->policy_version, .asked_us = asked->time_us,
+        .target = asked->path,
         .authentication = call->who->token != NULL ? call->who->token->issuer : call->who->authentication,
     };
     bool is_due = false, is_new = false;
@@ -61,6 +63,7 @@ static void ask_people(struct gate *gate, struct call *call)
     }
     if (!is_due)
         return;
+    ask.session = gate__session_hex(asked->session, session);
     if (is_new)
         take_arguments(gate, call, &ask);
     approvals_put_asks(&call->approvals, verdict, &ask);

@@ -28,11 +28,12 @@ static bool is_ending(const struct question *asked)
            span_is(asked->method, "session/end");
 }
 
-/* As the audit has it. */
-static struct span session_hex(struct span session, char hex[2 * DIGEST_BYTES])
+struct span gate__session_hex(struct span session, char hex[2 * DIGEST_BYTES])
 {
     unsigned char digest[DIGEST_BYTES];
 
+    if (session.len == 0)
+        return SPAN_NONE;
     digest_of(session, digest);
     num_hex(digest, sizeof digest, hex);
     return span_of(hex, 2 * DIGEST_BYTES);
@@ -46,8 +47,8 @@ static const struct stop *find_stop(const struct stops *stops, const struct ques
     char hex[2 * DIGEST_BYTES];
     const struct stop *found;
 
-    if (asked->session.len > 0 && stops_name_sessions(stops))
-        by[STOP_SESSION] = session_hex(asked->session, hex);
+    if (stops_name_sessions(stops))
+        by[STOP_SESSION] = gate__session_hex(asked->session, hex);
     found = stops_find(stops, by, now_us);
     if (found != NULL || asked->via.len == 0)
         return found;
@@ -108,7 +109,7 @@ void gate__stop_by_rule(struct gate *gate, const struct call *call)
         enum stop_by by;
         struct span name;
     } of[VERDICT_STOPS] = {
-        [VERDICT_STOP_SESSION] = {STOP_SESSION, asked->session.len > 0 ? session_hex(asked->session, hex) : SPAN_NONE},
+        [VERDICT_STOP_SESSION] = {STOP_SESSION, gate__session_hex(asked->session, hex)},
         [VERDICT_STOP_PRINCIPAL] = {STOP_PRINCIPAL, asked->principal},
         [VERDICT_STOP_AGENT] = {STOP_AGENT, asked->agent},
     };

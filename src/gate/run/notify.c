@@ -76,11 +76,13 @@ void serve__close_notify(struct serve *serve)
 
 /* ---- what is told ---- */
 
-/* "bot of tenant acme wants send_mail of shop (rule mail.outside: Somebody looks.)", for who shows no more than that. */
+/* "ada of tenant acme, by the agent copilot, wants send_mail of shop (rule mail.outside: Somebody looks.)", for who shows no
+ * more than that. */
 static enum code add_sentence(struct doc *doc, const struct store_approval *row)
 {
     const struct span parts[] = {
-        row->principal, SPAN_LIT(" of tenant "), row->tenant, SPAN_LIT(" wants "),
+        row->principal, SPAN_LIT(" of tenant "), row->tenant, row->agent.len > 0 ? SPAN_LIT(", by the agent ") : SPAN_NONE,
+        row->agent, row->agent.len > 0 ? SPAN_LIT(", wants ") : SPAN_LIT(" wants "),
         row->tool.len > 0 ? row->tool : row->method, SPAN_LIT(" of "), row->upstream, SPAN_LIT(" (rule "), row->rule,
         row->rule_reason.len > 0 ? SPAN_LIT(": ") : SPAN_NONE, row->rule_reason, SPAN_LIT(")"),
     };
@@ -128,9 +130,9 @@ static enum code write_told(const struct store_approval *row, const char *url, s
         const char *key;
         struct span text;
     } texts[] = {
-        {"gate", row->gate}, {"tenant", row->tenant}, {"principal", row->principal}, {"upstream", row->upstream},
-        {"method", row->method}, {"tool", row->tool}, {"rule", row->rule}, {"reason", row->rule_reason},
-        {"correlation", row->correlation},
+        {"gate", row->gate}, {"tenant", row->tenant}, {"principal", row->principal}, {"agent", row->agent},
+        {"upstream", row->upstream}, {"method", row->method}, {"tool", row->tool}, {"via", row->via},
+        {"rule", row->rule}, {"reason", row->rule_reason}, {"correlation", row->correlation},
     };
     struct doc *doc = doc_object();
     enum code code = add_sentence(doc, row);

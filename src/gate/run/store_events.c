@@ -16,7 +16,7 @@
 
 #define SELECT_ANSWERS(more) \
     "SELECT w.id, a.tenant, w.given_by, json_object('row', w.id, 'approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
-    "'principal', a.principal, 'upstream', a.upstream, " \
+    "'principal', a.principal, 'agent', a.agent, 'upstream', a.upstream, " \
     "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
     "'why', w.why " more ") FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
 
@@ -55,7 +55,7 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "v.despite, 'files', " SELECT_FILES ") "
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
     {"approval_ask", "approval_asked", "asked_us",
-     "SELECT id, tenant, principal, json_object('row', id, 'approval', id, 'gate', gate, 'decision', decision, "
+     "SELECT id, tenant, principal, json_object('row', id, 'approval', id, 'gate', gate, 'decision', decision, 'agent', agent, "
      "'upstream', upstream, 'method', method, 'tool', tool, 'rule', rule, 'approvers', replace(approvers, char(10), ', '), "
      "'policy_version', policy_version, 'asked_us', asked_us) FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"approval_answer/given", "approval_given", "given_us", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
@@ -64,7 +64,7 @@ const struct store_source store_sources[STORE_SOURCES] = {
     {"approval_answer/refused", "approval_refused", "given_us", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
     {"approval_use", "approval_used", "used_us",
      "SELECT u.id, a.tenant, a.principal, json_object('row', u.id, 'approval', a.id, 'gate', u.gate, 'decision', u.decision, "
-     "'upstream', a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
+     "'agent', a.agent, 'upstream', a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
      "FROM approval_use u JOIN approval_ask a ON a.id = u.ask WHERE u.id > ?1 ORDER BY u.id LIMIT 64"},
     {"definition/seen", "definition_seen", NULL, SELECT_TOLD "AND before IS NULL ORDER BY id LIMIT 64"},
     {"definition/changed", "definition_changed", NULL, SELECT_TOLD "AND before IS NOT NULL ORDER BY id LIMIT 64"},

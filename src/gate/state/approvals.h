@@ -3,8 +3,8 @@
  *
  * A worker asks (approvals_known), takes the approvals that a permit needs (approvals_take), and once the record is durable
  * says that they were used. It notes a held call (approvals_note) and hands it to main, which keeps the store. Main hands in
- * what people answered. A call is recognised by an HMAC over all that an approval is bound to: tenant, principal, upstream,
- * method, tool, the canonical arguments, what question.bound says, the rule's id and the hash of its text.
+ * what people answered. A call is recognised by an HMAC over all that an approval is bound to: tenant, principal, agent,
+ * upstream, method, tool, the canonical arguments, what question.bound says, the rule's id and the hash of its text.
  *
  * Threads: any for the worker's verbs; main alone for its own. Sharded, one short lock a shard.
  * Owns: copies of everything.
@@ -81,6 +81,8 @@ struct approval_ask {
     unsigned char digest[DIGEST_BYTES];
     struct span tenant, principal, upstream, method, tool, client, correlation, arguments, rule, rule_reason, rule_hash;
     struct span target, query, params; /* `params` is their beginning where they are longer */
+    struct span agent, via;    /* the program that asks for the principal; the tool in whose call it stood */
+    struct span session;       /* in which it is asked, as the audit has it; at == NULL: none */
     uint64_t arguments_bytes;  /* the length of all arguments; `arguments` is their beginning where they are longer */
     struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
     struct span approvers;     /* who may decide it, as in struct verdict_people */

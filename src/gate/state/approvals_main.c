@@ -14,7 +14,7 @@ void approvals_be_of_fleet(struct approvals *approvals)
 
 /* ---- asks ---- */
 
-#define ASK_TEXTS 17
+#define ASK_TEXTS 20
 
 static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
 {
@@ -22,6 +22,7 @@ static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
         &ask->tenant, &ask->principal, &ask->upstream, &ask->method, &ask->tool, &ask->client, &ask->correlation,
         &ask->arguments, &ask->rule, &ask->rule_reason, &ask->rule_hash,
         &ask->target, &ask->query, &ask->params, &ask->redacted, &ask->authentication, &ask->approvers,
+        &ask->agent, &ask->via, &ask->session,
     };
 
     memcpy(texts, all, sizeof all);

@@ -44,7 +44,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
         .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
         .authentication = db_text(row, 36), .needed = (uint32_t)db_int(row, 37),
-        .approvers = db_text(row, 38),
+        .approvers = db_text(row, 38), .agent = db_text(row, 39), .via = db_text(row, 40), .session = db_text(row, 41),
     };
 }
 
@@ -52,7 +52,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
     "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
     "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
-    "used_by, target, " query ", " params ", authentication, needed, approvers "
+    "used_by, target, " query ", " params ", authentication, needed, approvers, agent, via, session "
 
 #define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
 #define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"

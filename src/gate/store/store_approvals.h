@@ -24,11 +24,13 @@ struct store_approval {
     struct span digest, rule_hash;
     struct span tenant, principal, upstream, method, tool, arguments, rule, rule_reason, client, correlation;
     struct span target, query, params;
+    struct span agent, via;           /* at == NULL: nothing says which; it stood in no other's call */
     struct span redacted;             /* a JSON array: what of all these the audit does not show; at == NULL: nothing */
     uint64_t arguments_bytes;
     int64_t policy_version;
     struct span gate;                 /* where it was held first */
     int64_t decision, asked_us;
+    struct span session;              /* in which it was asked last, as the audit has it; at == NULL: in none */
     struct span seen_gate;            /* where last */
     int64_t seen_decision;            /* the first by which that gate held it */
     int64_t seen_us, times;

@@ -22,8 +22,9 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
     enum code code = db_change(
         db, "INSERT INTO approval_ask(digest, tenant, principal, upstream, method, tool, arguments_bytes, "
         "rule, rule_hash, rule_reason, policy_version, client, correlation, gate, decision, asked_us, target, redacted, "
-        "authentication, needed, approvers) VALUES "
-        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        "authentication, needed, approvers, agent, via) VALUES "
+        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, nullif(?22, ''), "
+        "nullif(?23, ''))",
         DB_VALUES(db_of_blob(span_of(ask->digest, DIGEST_BYTES)), db_of_text(ask->tenant), db_of_text(ask->principal),
                   db_of_text(ask->upstream), db_of_text(ask->method), db_of_text(ask->tool),
                   db_of_int((int64_t)ask->arguments_bytes), db_of_text(ask->rule),
@@ -31,7 +32,7 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
                   db_of_text(ask->client), db_of_text(ask->correlation), db_of_text(gate), db_of_int((int64_t)ask->decision),
                   db_of_int(ask->asked_us), db_of_text(ask->target), db_of_text(ask->redacted),
                   db_of_text(ask->authentication), db_of_int(ask->needed > 0 ? ask->needed : 1),
-                  db_of_text(ask->approvers)));
+                  db_of_text(ask->approvers), db_of_text(ask->agent), db_of_text(ask->via)));
 
     *id = db_last_id(db);
     return code;
@@ -56,10 +57,12 @@ static enum code add_held(struct db *db, int64_t id, const struct approval_ask *
 
 static enum code see(struct db *db, struct span gate, int64_t id, const struct approval_ask *ask)
 {
-    return db_change(db, "INSERT INTO approval_seen(ask, gate, decision, seen_us, times) VALUES (?1, ?2, ?3, ?4, 1) "
-                     "ON CONFLICT (ask) DO UPDATE SET gate = excluded.gate, decision = excluded.decision, "
+    return db_change(db, "INSERT INTO approval_seen(ask, gate, decision, session, seen_us, times) VALUES "
+                     "(?1, ?2, ?3, ?5, ?4, 1) ON CONFLICT (ask) DO UPDATE SET gate = excluded.gate, "
+                     "decision = excluded.decision, session = excluded.session, "
                      "seen_us = max(seen_us, excluded.seen_us), times = times + 1",
-                     DB_VALUES(db_of_int(id), db_of_text(gate), db_of_int((int64_t)ask->decision), db_of_int(ask->asked_us)));
+                     DB_VALUES(db_of_int(id), db_of_text(gate), db_of_int((int64_t)ask->decision), db_of_int(ask->asked_us),
+                               db_of_text(ask->session)));
 }
 
 enum code store_approval_ask(struct db *db, struct span gate, const struct approval_ask *ask, struct why *why)

@@ -123,15 +123,17 @@ enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_
     return db_why(why, code, db, "storing what rules stop");
 }
 
-/* An ask has no session, and nothing to say of one that is stopped: such a call is denied when it comes. */
 enum code store_stops_allow(struct db *db, int64_t ask, int64_t now_us, struct why *why)
 {
     struct db_stmt *stop;
-    enum code code = db_find(db, "SELECT id, made_by, why FROM stop WHERE " STANDS "AND session IS NULL AND agent IS NULL AND "
-                             "EXISTS (SELECT 1 FROM approval_ask a WHERE a.id = ?2 AND a.tenant IS coalesce(stop.tenant, "
-                             "a.tenant) AND a.principal IS coalesce(stop.principal, a.principal) AND a.upstream IS "
-                             "coalesce(stop.upstream, a.upstream) AND a.tool IS coalesce(stop.tool, a.tool)) ORDER BY id "
-                             "LIMIT 1", DB_VALUES(db_of_int(now_us), db_of_int(ask)), &stop);
+    enum code code = db_find(db, "SELECT id, made_by, why FROM stop WHERE " STANDS "AND EXISTS (SELECT 1 FROM approval a WHERE "
+                             "a.id = ?2 AND a.tenant IS coalesce(stop.tenant, a.tenant) AND "
+                             "a.principal IS coalesce(stop.principal, a.principal) AND "
+                             "a.agent IS coalesce(stop.agent, a.agent) AND "
+                             "a.upstream IS coalesce(stop.upstream, a.upstream) AND "
+                             "(a.tool IS coalesce(stop.tool, a.tool) OR a.via IS stop.tool) AND "
+                             "a.session IS coalesce(stop.session, a.session)) ORDER BY id LIMIT 1",
+                             DB_VALUES(db_of_int(now_us), db_of_int(ask)), &stop);
 
     if (code == CODE_OK)
         code = why_set(why, CODE_DENIED, "approval %" PRId64 " is of a call that is stopped (stop %" PRId64 ", by %.*s: %.*s); "

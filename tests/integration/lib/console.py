@@ -14,10 +14,10 @@ from integration.lib.gate import Failed, Gate, equal, mcp_route
 KEYS = "X-API-Key"
 
 
-def with_people(upstream, policy, conf=None):
-    """A gate whose agents show keys, and which takes people's commands. Not started."""
+def with_people(upstream, policy, conf=None, **more):
+    """A gate whose agents show keys, and which takes people's commands. Not started. Takes: more: of its route."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callgate-console-"))
-    route = mcp_route(upstream.url, name="shop", identity=[{"api_key": KEYS}], correlation_header="X-Correlation-Id")
+    route = mcp_route(upstream.url, name="shop", identity=[{"api_key": KEYS}], correlation_header="X-Correlation-Id", **more)
     gate = Gate([route], conf={"people": {"socket": str(folder / "control.sock")}, **(conf or {})}, folder=folder, start=False)
     gate.write("shop.yaml", policy)
     equal(gate.run("policy", "load", "shop.yaml").returncode, 0, "a policy")
