@@ -7,7 +7,7 @@
 #include "cli/trail_place.h"
 #include "trail/audit_report.h"
 
-#include "evidence/verify_centre.h"
+#include "centre/verify_centre.h"
 #include "fleet/member.h"
 #include "pg/pg.h"
 #include "query/fleet_roster.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 14.6: a node's trail is proven from the centre alone, and whatever somebody with all rights there changes, takes out, puts in, moves
  * or cuts off is found. Real PostgreSQL; rows are put there as a node does. */
-#include "evidence/verify_centre.h"
+#include "centre/verify_centre.h"
 
 #include "fakes/pg_server.h"
 #include "fakes/sample.h"

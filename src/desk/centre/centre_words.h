@@ -6,8 +6,8 @@
  * Owns: nothing.
  * Lifetime: one call.
  * Errors: enum code with a sentence; faults go into the report of the trail's last file. */
-#ifndef EVIDENCE_CENTRE_WORDS_H
-#define EVIDENCE_CENTRE_WORDS_H
+#ifndef CENTRE_CENTRE_WORDS_H
+#define CENTRE_CENTRE_WORDS_H
 
 #include "evidence/verify.h"
 #include "files/trail.h"

@@ -5,8 +5,8 @@
  * Owns: the pieces of the file at hand.
  * Lifetime: centre_rows_init to centre_rows_fini.
  * Errors: enum code with a sentence. */
-#ifndef EVIDENCE_CENTRE_ROWS_H
-#define EVIDENCE_CENTRE_ROWS_H
+#ifndef CENTRE_CENTRE_ROWS_H
+#define CENTRE_CENTRE_ROWS_H
 
 #include "base/why.h"
 #include "evidence/pieces.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/centre_rows.h"
+#include "centre/centre_rows.h"
 
 #include "rows/schema.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/verify_centre.h"
+#include "centre/verify_centre.h"
 
 #include "base/num.h"
-#include "evidence/centre_rows.h"
+#include "centre/centre_rows.h"
 #include "rows/walk.h"
 
 #include <stdarg.h>

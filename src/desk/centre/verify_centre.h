@@ -7,10 +7,10 @@
  * Owns: nothing; the conf is the caller's.
  * Lifetime: one call. The caller has begun a transaction in which all questions see the same.
  * Errors: enum code with a sentence; faults go into reports. */
-#ifndef EVIDENCE_VERIFY_CENTRE_H
-#define EVIDENCE_VERIFY_CENTRE_H
+#ifndef CENTRE_VERIFY_CENTRE_H
+#define CENTRE_VERIFY_CENTRE_H
 
-#include "evidence/centre_words.h"
+#include "centre/centre_words.h"
 
 enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report,
                         struct why *why) MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/centre_words.h"
+#include "centre/centre_words.h"
 
 #include "files/reader.h"
 #include "proof/cosign.h"
