@@ -59,11 +59,6 @@ enum code centre_rows_init(struct centre_rows *rows, struct pg *pg, struct span 
     return code == CODE_OK ? code : why_set(why, code, "the tables of the trail cannot be learnt: %s", code_text(code));
 }
 
-void centre_rows_fini(struct centre_rows *rows)
-{
-    pieces_fini(&rows->pieces);
-}
-
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
 
 /* What the centre has as bytes is text in a file where the file's column is. */
@@ -123,20 +118,38 @@ static bool is_in_its_day(const struct walk_row *row, int64_t day)
     return day == its;
 }
 
+/* Returns: CODE_NOT_FOUND: the centre has no more of it than number and hash, and those are put among what was kept. */
+static enum code take_row(struct centre_rows *rows, struct pieces *pieces, enum row_table table, const struct pg_rows *from,
+                          size_t at, struct walk_row *row)
+{
+    const struct row_shape *shape = row_shape(table);
+    enum code code;
+
+    read_row(rows, table, from, at, row);
+    if (table != ROW_FILE && rows->moved_seq == 0 &&
+        !is_in_its_day(row, pg_rows_int(from, at, (size_t)(shape->count + 1 + shape->outside))))
+        rows->moved_seq = row->seq;
+    if (!is_hollow(row))
+        return CODE_OK;
+    rows->hollow++;
+    code = pieces_put_kept(pieces, row->seq, row->hash.bytes, SPAN_NONE);
+    return code == CODE_OK ? CODE_NOT_FOUND : code;
+}
+
 static enum code put_row(struct centre_rows *rows, struct pieces *pieces, enum row_table table, const struct pg_rows *from,
                          size_t at)
 {
-    const struct row_shape *shape = row_shape(table);
     struct walk_row row;
+    enum code code = take_row(rows, pieces, table, from, at, &row);
 
-    read_row(rows, table, from, at, &row);
-    if (table != ROW_FILE && rows->moved_seq == 0 &&
-        !is_in_its_day(&row, pg_rows_int(from, at, (size_t)(shape->count + 1 + shape->outside))))
-        rows->moved_seq = row.seq;
-    if (!is_hollow(&row))
+    if (code == CODE_OK)
         return pieces_put(pieces, &row);
-    rows->hollow++;
-    return pieces_put_kept(pieces, row.seq, row.hash.bytes, SPAN_NONE);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static int64_t first_of(const struct centre_file *file, int64_t first)
+{
+    return file->is_first || first > file->before ? first : file->before + 1;
 }
 
 static enum code ask(struct centre_rows *rows, enum row_table table, const char *more, int64_t first, int64_t last,
@@ -147,58 +160,6 @@ static enum code ask(struct centre_rows *rows, enum row_table table, const char 
     (void)snprintf(sql, sizeof sql, "%sWHERE node = $1 AND seq >= $2 AND seq <= $3 %s ORDER BY seq LIMIT %d",
                    rows->tables[table].select, more, PIECE_ROWS);
     return pg_ask(rows->pg, sql, PG_VALUES(pg_of_text(rows->node), pg_of_int(first), pg_of_int(last)), out, rows->why);
-}
-
-/* Up to which number an answer is whole: one that is as long as may be ends in the middle of the last one's rows. */
-static int64_t whole_to(const struct pg_rows *rows, int64_t last)
-{
-    size_t count = pg_rows_count(rows);
-
-    return count < PIECE_ROWS ? last : pg_rows_int(rows, count - 1, 0) - 1;
-}
-
-static enum code put_rows(struct centre_rows *rows, enum row_table table, const struct pg_rows *from, int64_t last)
-{
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < pg_rows_count(from) && pg_rows_int(from, i, 0) <= last && code == CODE_OK; i++)
-        code = put_row(rows, &rows->pieces, table, from, i);
-    return code;
-}
-
-static int64_t first_of(const struct centre_file *file, int64_t first)
-{
-    return file->is_first || first > file->before ? first : file->before + 1;
-}
-
-static enum code bring(void *context, int64_t first, int64_t *last)
-{
-    struct centre_rows *rows = context;
-    struct pg_rows *decisions = NULL, *outcomes = NULL;
-    int64_t from = first_of(&rows->file, first), to = rows->file.last, whole;
-    enum code code = pieces_clear(&rows->pieces);
-
-    if (code == CODE_OK)
-        code = ask(rows, ROW_DECISION, "", from, to, &decisions);
-    if (code == CODE_OK)
-        code = ask(rows, ROW_OUTCOME, "", from, to, &outcomes);
-    if (code == CODE_OK) {
-        whole = whole_to(decisions, to);
-        to = whole_to(outcomes, to);
-        to = whole < to ? whole : to;
-        if (to < from && from <= rows->file.last)
-            code = why_set(rows->why, CODE_INVALID, "%.*s: more than %d rows have the number %lld", SPAN_ARG(rows->node),
-                           PIECE_ROWS,
-                           (long long)from);
-    }
-    if (code == CODE_OK)
-        code = put_rows(rows, ROW_DECISION, decisions, to);
-    if (code == CODE_OK)
-        code = put_rows(rows, ROW_OUTCOME, outcomes, to);
-    pg_rows_free(&decisions);
-    pg_rows_free(&outcomes);
-    *last = to >= rows->file.last ? INT64_MAX : to;
-    return code;
 }
 
 static enum code put_events(struct centre_rows *rows, struct pieces *pieces, const char *more, int64_t first, int64_t last)
@@ -222,6 +183,111 @@ static enum code put_events(struct centre_rows *rows, struct pieces *pieces, con
 enum code centre_rows_events(struct centre_rows *rows, struct pieces *pieces)
 {
     return put_events(rows, pieces, "AND kind IN ('erased', 'loss_accepted', 'checkpoint_key')", INT64_MIN, INT64_MAX);
+}
+
+/* ---- one after the other ------------------------------------------------------------------------------------------- */
+
+/* A cursor plans its question once, over however many days it is, and no number of rows that share one is too many. */
+static enum code begin_stream(struct centre_rows *rows, enum row_table table)
+{
+    char sql[CENTRE_SELECT_BYTES + 256];
+
+    rows->streams[table] = (struct centre_stream){.table = table};
+    (void)snprintf(sql, sizeof sql, "DECLARE callgate_%s NO SCROLL CURSOR FOR %sWHERE node = $1 AND seq >= $2 AND seq <= $3 "
+                   "ORDER BY seq", row_shape(table)->name, rows->tables[table].select);
+    return pg_ask(rows->pg, sql, PG_VALUES(pg_of_text(rows->node), pg_of_int(first_of(&rows->file, INT64_MIN)),
+                                           pg_of_int(rows->file.last)), NULL, rows->why);
+}
+
+/* The file before may have left one. */
+static enum code end_stream(struct centre_rows *rows, enum row_table table)
+{
+    struct centre_stream *stream = &rows->streams[table];
+    bool is_open = stream->table == table;
+    char sql[64];
+
+    pg_rows_free(&stream->page);
+    stream->table = ROW_FILE;
+    (void)snprintf(sql, sizeof sql, "CLOSE callgate_%s", row_shape(table)->name);
+    return is_open ? pg_ask(rows->pg, sql, NULL, 0, NULL, rows->why) : CODE_OK;
+}
+
+static enum code fetch(struct centre_rows *rows, struct centre_stream *stream)
+{
+    char sql[64];
+
+    pg_rows_free(&stream->page);
+    stream->at = 0;
+    (void)snprintf(sql, sizeof sql, "FETCH %d FROM callgate_%s", PIECE_ROWS, row_shape(stream->table)->name);
+    return pg_ask(rows->pg, sql, NULL, 0, &stream->page, rows->why);
+}
+
+static enum code take_next(struct centre_rows *rows, struct centre_stream *stream)
+{
+    enum code code = CODE_OK;
+
+    if (stream->table == ROW_EVENT)
+        return walk_next(&rows->events, &stream->row);
+    do {
+        if (stream->at == pg_rows_count(stream->page))
+            code = fetch(rows, stream);
+        if (code == CODE_OK && pg_rows_count(stream->page) == 0)
+            return CODE_NOT_FOUND;
+        if (code == CODE_OK)
+            code = take_row(rows, &rows->pieces, stream->table, stream->page, stream->at++, &stream->row);
+    } while (code == CODE_NOT_FOUND);
+    return code;
+}
+
+/* As `next` of the source. What was given out last borrows from its stream, which goes on only now. */
+static enum code next_row(void *context, struct walk_row *row)
+{
+    struct centre_rows *rows = context;
+    struct centre_stream *first = NULL;
+
+    for (enum row_table table = ROW_DECISION; table < ROW_TABLES; table++) {
+        struct centre_stream *stream = &rows->streams[table];
+        enum code code = stream->has_row || stream->is_over ? CODE_OK : take_next(rows, stream);
+
+        if (code != CODE_OK && code != CODE_NOT_FOUND)
+            return code;
+        stream->is_over |= code == CODE_NOT_FOUND;
+        stream->has_row = !stream->is_over;
+        if (stream->has_row && (first == NULL || stream->row.seq < first->row.seq))
+            first = stream;
+    }
+    if (first == NULL)
+        return CODE_NOT_FOUND;
+    *row = first->row;
+    first->has_row = false;
+    return CODE_OK;
+}
+
+static enum code begin_streams(struct centre_rows *rows)
+{
+    enum code code = walk_init(&rows->events, rows->pieces.db, INT64_MIN, INT64_MAX);
+
+    rows->streams[ROW_EVENT] = (struct centre_stream){.table = ROW_EVENT};
+    if (code == CODE_OK)
+        code = begin_stream(rows, ROW_DECISION);
+    return code == CODE_OK ? begin_stream(rows, ROW_OUTCOME) : code;
+}
+
+static enum code end_file(struct centre_rows *rows)
+{
+    enum code code = end_stream(rows, ROW_DECISION), other = end_stream(rows, ROW_OUTCOME);
+
+    walk_fini(&rows->events);
+    pieces_fini(&rows->pieces);
+    return code == CODE_OK ? other : code;
+}
+
+void centre_rows_fini(struct centre_rows *rows)
+{
+    struct why why;
+
+    rows->why = &why; /* what went wrong before is told */
+    (void)end_file(rows);
 }
 
 /* ---- a file -------------------------------------------------------------------------------------------------------- */
@@ -281,11 +347,11 @@ enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *
                             struct verify_source *source)
 {
     bool is_cut = source->is_cut;
-    enum code code;
+    enum code code = end_file(rows);
 
-    pieces_fini(&rows->pieces);
     rows->file = *file;
-    code = pieces_init(&rows->pieces);
+    if (code == CODE_OK)
+        code = pieces_init(&rows->pieces);
     if (code == CODE_OK && !is_cut)
         code = put_file(rows);
     if (code == CODE_OK)
@@ -296,8 +362,10 @@ enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *
         code = put_kept(rows);
     if (code == CODE_OK)
         code = pieces_continue(&rows->pieces, sequence);
+    if (code == CODE_OK)
+        code = begin_streams(rows);
     source->db = rows->pieces.db;
-    source->bring = bring;
+    source->next = next_row;
     source->context = rows;
     return code;
 }

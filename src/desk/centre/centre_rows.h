@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node's rows at the centre as the verifier takes them.
  *
- * Threads: the connection's.
- * Owns: the pieces of the file at hand.
+ * Threads: the connection's. It is within a transaction, which two cursors stand in.
+ * Owns: the pieces of the file at hand, and its cursors.
  * Lifetime: centre_rows_init to centre_rows_fini.
  * Errors: enum code with a sentence. */
 #ifndef CENTRE_CENTRE_ROWS_H
@@ -26,12 +26,23 @@ struct centre_file {
     int64_t before, last; /* its rows are behind `before`, up to `last` */
 };
 
+/* Decisions, outcomes or events, in the order of their numbers. */
+struct centre_stream {
+    enum row_table table;
+    struct pg_rows *page; /* of decisions and outcomes, which come from a cursor; NULL: none was fetched yet */
+    size_t at;            /* its next row */
+    struct walk_row row;  /* the next to be given out, where there is one; borrows from the page */
+    bool has_row, is_over;
+};
+
 struct centre_rows {
     struct pg *pg;
     struct span node;
     struct centre_table tables[ROW_TABLES];
     struct centre_file file;
     struct pieces pieces;
+    struct centre_stream streams[ROW_TABLES]; /* ROW_FILE: none */
+    struct walk events;   /* of the pieces */
     struct why *why;      /* takes what went wrong */
     uint64_t hollow;      /* rows of which there is no more than number and hash; of all files */
     int64_t moved_seq;    /* a row that lies in another day than its own; 0: none was seen; of all files */
@@ -40,8 +51,8 @@ struct centre_rows {
 enum code centre_rows_init(struct centre_rows *rows, struct pg *pg, struct span node, struct why *why) MUST_USE;
 void centre_rows_fini(struct centre_rows *rows);
 
-/* Begins with a file: all of it but decisions and outcomes, which `source.bring` brings. Takes: sequence: what the file before
- * it left. The source is good until the next file. */
+/* Begins with a file: all of it but decisions and outcomes, which come as the verifier asks for them. Takes: sequence: what the
+ * file before it left. The source is good until the next file. */
 enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *file, const struct verify_sequence *sequence,
                             struct verify_source *source) MUST_USE;
 

@@ -79,11 +79,6 @@ enum code pieces_put_kept(struct pieces *pieces, int64_t seq, struct span hash, 
                      DB_VALUES(db_of_int(seq), db_of_blob(hash), db_of_text(tenant)));
 }
 
-enum code pieces_clear(struct pieces *pieces)
-{
-    return db_exec(pieces->db, "DELETE FROM decision; DELETE FROM outcome");
-}
-
 static enum code put_heads(struct pieces *pieces, const struct heads *heads)
 {
     struct head **list = mem_array(heads->count + 1, sizeof *list);

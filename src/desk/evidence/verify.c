@@ -213,66 +213,65 @@ static enum code come_to(struct verifier *verifier, struct marks *marks, int64_t
     return code == CODE_OK ? take_marks(verifier, marks, seq) : code;
 }
 
-enum code verify__bring(const struct verifier *verifier, int64_t first, int64_t *last)
+/* Takes: walk: a file's rows; NULL: they are the source's. *first: number of the last one, or of that which the next slice
+ * begins with. Two rows that share a number, which is a fault, are of one slice.
+ * Returns: CODE_NOT_FOUND behind the last. */
+static enum code take_rows(struct verifier *verifier, struct marks *marks, struct walk *walk, int64_t *first)
 {
     const struct verify_source *source = verifier->conf->source;
+    struct walk_row row;
     enum code code = CODE_OK;
 
-    *last = INT64_MAX;
-    if (source != NULL)
-        code = source->bring(source->context, first, last);
-    return code;
-}
+    for (int rows = 0; code == CODE_OK && (walk != NULL || rows < SLICE_ROWS); rows++) {
+        bool is_enough;
 
-/* Rows from *first on. Two rows that share a number, which is a fault, are of one slice.
- * Returns: CODE_NOT_FOUND behind the last. */
-static enum code walk_slice(struct verifier *verifier, struct marks *marks, int64_t last, int64_t *first)
-{
-    struct walk walk;
-    struct walk_row row;
-    enum code code = walk_init(&walk, verifier->db, *first, last < verifier->last ? last : verifier->last);
-
-    if (code != CODE_OK)
-        return code;
-    for (int rows = 0; (code = walk_next(&walk, &row)) == CODE_OK; rows++) {
-        bool is_enough = rows >= SLICE_ROWS && row.seq != *first;
-
+        code = walk != NULL ? walk_next(walk, &row) : source->next(source->context, &row);
+        if (code != CODE_OK)
+            break;
+        is_enough = walk != NULL && rows >= SLICE_ROWS && row.seq != *first;
         *first = row.seq;
         if (is_enough)
             break;
         code = come_to(verifier, marks, row.seq);
         if (code == CODE_OK)
             code = verify__walked(verifier, &row);
-        if (code != CODE_OK)
-            break;
     }
+    return code;
+}
+
+static enum code walk_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
+{
+    struct walk walk;
+    enum code code;
+
+    if (verifier->conf->source != NULL)
+        return take_rows(verifier, marks, NULL, first);
+    code = walk_init(&walk, verifier->db, *first, verifier->last);
+    if (code != CODE_OK)
+        return code;
+    code = take_rows(verifier, marks, &walk, first);
     walk_fini(&walk);
-    if (code == CODE_NOT_FOUND && last < verifier->last) {
-        *first = last + 1;
-        code = CODE_OK;
-    }
     return code;
 }
 
 /* Behind the last row stand the checkpoints over it, and those of rows that are gone. */
 static enum code check_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
 {
-    int64_t last = INT64_MAX;
-    enum code code = verify__bring(verifier, *first, &last), taken;
+    bool is_file = verifier->conf->source == NULL; /* into a source's database what it keeps is put meanwhile */
+    enum code code = is_file ? db_exec(verifier->db, "BEGIN") : CODE_OK, taken;
 
-    if (code == CODE_OK)
-        code = db_exec(verifier->db, "BEGIN");
     if (code == CODE_OK)
         code = begin_marks(verifier, marks);
     if (code == CODE_OK)
-        code = walk_slice(verifier, marks, last, first);
+        code = walk_slice(verifier, marks, first);
     taken = code == CODE_NOT_FOUND ? come_to(verifier, marks, INT64_MAX) : CODE_OK;
     if (taken == CODE_OK && marks->code != CODE_OK && marks->code != CODE_NOT_FOUND) {
         taken = survive(verifier, marks->code, "checkpoint");
         marks->from = INT64_MAX; /* told once */
     }
     db_finalize(&marks->stmt);
-    db_rollback(verifier->db);
+    if (is_file)
+        db_rollback(verifier->db);
     return taken == CODE_OK ? code : taken;
 }
 

@@ -10,6 +10,7 @@
 #define EVIDENCE_VERIFY_H
 
 #include "proof/keyring.h"
+#include "rows/walk.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 
@@ -68,9 +69,10 @@ enum code verify_key_read(const char *given, struct keyring *keys, struct why *w
 
 /* Rows that come from elsewhere than a file (pieces.h). */
 struct verify_source {
-    struct db *db; /* borrowed: one file of the trail, whose decisions and outcomes are those that were brought last */
-    /* Brings those from number `first` on, in place of what was brought before, up to *last; INT64_MAX: all that there are. */
-    enum code (*bring)(void *context, int64_t first, int64_t *last);
+    struct db *db; /* borrowed: one file of the trail without its decisions and outcomes */
+    /* The next row of all three tables, in the order of their numbers, each once. Its values are good until the next one is
+     * asked for. CODE_NOT_FOUND: there are no more. */
+    enum code (*next)(void *context, struct walk_row *row);
     void *context;
     int64_t last;       /* number of the last row */
     int64_t marked;     /* checkpoints come behind their rows, in their order: so many have all that they will have */

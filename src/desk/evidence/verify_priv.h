@@ -89,6 +89,12 @@ struct verify_faults {
     struct verify_fault fault[VERIFY_FAULTS_MAX];
 };
 
+/* Decisions and outcomes behind the last row that a checkpoint which counts is over. */
+struct verify_unsigned {
+    int64_t covered; /* that row's number */
+    int64_t count, first, oldest_us, newest_us;
+};
+
 #define VERIFY_INDICES_MAX 16
 #define VERIFY_INDEX_COLUMNS 4
 
@@ -138,6 +144,7 @@ struct verifier {
     bool tree_is_broken;     /* told once: all later checkpoints disagree, too */
     int64_t agreed;          /* size of the last checkpoint that agrees with the rows */
     size_t agreed_by;        /* whose signature the database's last one bears */
+    struct verify_unsigned unsigned_rows;
     char origin[NOTE_ORIGIN_BYTES]; /* of all checkpoints; empty: not known yet */
     struct keyring keys;     /* those that were given first and what follows from them, then those that events name */
     size_t given;            /* how many were, or follow */
@@ -167,9 +174,6 @@ static inline bool verify__awaits(const struct verifier *verifier, int64_t seq)
 {
     return verifier->conf->source != NULL && verifier->conf->source->marked < seq;
 }
-
-/* verify.c: brings rows from number `first` on, where they are in no file. *last: up to which number. */
-enum code verify__bring(const struct verifier *verifier, int64_t first, int64_t *last) MUST_USE;
 
 /* verify_sequence.c */
 enum code verify__read_erasures(struct db *db, const char *sql, struct arena *arena, struct erasure **list) MUST_USE;
@@ -204,7 +208,9 @@ enum code verify__key_told(struct verifier *verifier, const struct verify_row *e
 /* The number of the last row; where there is none yet, of the one that the file goes on from. */
 enum code verify__last_seq(const struct verifier *verifier, int64_t *last) MUST_USE;
 enum code verify__end_tree(struct verifier *verifier) MUST_USE;
-enum code verify__end_signed(struct verifier *verifier) MUST_USE; /* verify_signed.c: what of the end nobody signed */
+/* verify_signed.c: what of the end nobody signed */
+void verify__note_unsigned(struct verifier *verifier, const struct walk_row *row); /* after its place in the tree */
+enum code verify__end_signed(struct verifier *verifier) MUST_USE;
 void verify__fini_tree(struct verifier *verifier);
 
 /* tables.c: what is not evidence, but what auditors look through. */

@@ -412,6 +412,7 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
 {
     struct verify_values values = verify__values(verifier, row);
     struct verify_row digested;
+    enum code code;
 
     verify__note_entries(verifier, row);
     check_hash(verifier, row);
@@ -420,7 +421,10 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
     verifier->report->at_home += values.is_at_home;
     if (values.fault != NULL)
         verify__fault(verifier, row->seq, name_of(row->table), values.field, "%s", values.fault);
-    return check_row(verifier, &digested);
+    code = check_row(verifier, &digested);
+    if (code == CODE_OK && row->table != ROW_EVENT)
+        verify__note_unsigned(verifier, row);
+    return code;
 }
 
 enum code verify__passed(struct verifier *verifier, int64_t seq, struct span hash, struct span tenant)

@@ -8,49 +8,56 @@
 
 #define KEY_BYTES ((size_t)65536)
 
-struct unsigned_rows {
-    int64_t count, first, oldest_us, newest_us;
-};
-
 /* Rows about checkpoints make none due, and the last of them may wait for long; what they name must be there, and what a gate
  * does not write in them counts as any other row. */
 #define OF_CHECKPOINT "kind = 'checkpoint' AND tenant IS NULL AND actor = 'gate' AND CASE WHEN json_valid(detail) THEN " \
                       "detail = json_object('root', detail ->> '$.root', 'size', detail ->> '$.size') ELSE 0 END"
 
-/* Of numbers behind `from`, up to `to`. */
-static enum code add_unsigned(const struct verifier *verifier, int64_t from, int64_t to, struct unsigned_rows *rows)
+static int64_t covered_by(const struct verifier *verifier)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
-                                "SELECT seq, time_us FROM decision WHERE seq > ?1 AND seq <= ?2 UNION ALL "
-                                "SELECT seq, time_us FROM outcome WHERE seq > ?1 AND seq <= ?2 UNION ALL "
-                                "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND ("
-                                OF_CHECKPOINT ") IS NOT 1)", DB_VALUES(db_of_int(from), db_of_int(to)), &stmt);
-
-    if (code == CODE_OK && db_int(stmt, 0) > 0) {
-        int64_t oldest_us = db_int(stmt, 2), newest_us = db_int(stmt, 3);
-
-        if (rows->count == 0)
-            *rows = (struct unsigned_rows){0, db_int(stmt, 1), oldest_us, newest_us};
-        rows->count += db_int(stmt, 0);
-        rows->oldest_us = oldest_us < rows->oldest_us ? oldest_us : rows->oldest_us;
-        rows->newest_us = newest_us > rows->newest_us ? newest_us : rows->newest_us;
-    }
-    db_finalize(&stmt);
-    return code;
+    return verifier->given > 0 ? (int64_t)verifier->report->proven_seq : verifier->agreed;
 }
 
-static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
+/* Checkpoints that came to count since are over all rows before the one at hand. */
+static void begin_behind(struct verify_unsigned *rows, int64_t covered)
 {
-    int64_t last = covered, from;
-    enum code code = CODE_OK;
+    if (rows->covered != covered)
+        *rows = (struct verify_unsigned){.covered = covered};
+}
 
-    do {
-        from = last;
-        code = verify__bring(verifier, from < INT64_MAX ? from + 1 : from, &last);
-        if (code == CODE_OK)
-            code = add_unsigned(verifier, from, last < verifier->last ? last : verifier->last, rows);
-    } while (code == CODE_OK && last < verifier->last);
+static void add_unsigned(struct verify_unsigned *rows, int64_t first, int64_t count, int64_t oldest_us, int64_t newest_us)
+{
+    if (rows->count == 0)
+        *rows = (struct verify_unsigned){rows->covered, 0, first, oldest_us, newest_us};
+    rows->count += count;
+    rows->first = first < rows->first ? first : rows->first;
+    rows->oldest_us = oldest_us < rows->oldest_us ? oldest_us : rows->oldest_us;
+    rows->newest_us = newest_us > rows->newest_us ? newest_us : rows->newest_us;
+}
+
+void verify__note_unsigned(struct verifier *verifier, const struct walk_row *row)
+{
+    const struct row_value *time_us = &row->values[D_TIME]; /* 0 where it is no number: that is no young row */
+
+    _Static_assert((int)D_TIME == (int)O_TIME, "the same place in both");
+    begin_behind(&verifier->unsigned_rows, covered_by(verifier));
+    if (row->seq > verifier->unsigned_rows.covered)
+        add_unsigned(&verifier->unsigned_rows, row->seq, 1, time_us->number, time_us->number);
+}
+
+/* Events, which are few, and which a source has all of. */
+static enum code add_events(struct verifier *verifier)
+{
+    struct verify_unsigned *rows = &verifier->unsigned_rows;
+    struct db_stmt *stmt;
+    enum code code;
+
+    begin_behind(rows, covered_by(verifier));
+    code = db_find(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM event WHERE seq > ? AND seq <= ? "
+                   "AND (" OF_CHECKPOINT ") IS NOT 1", DB_VALUES(db_of_int(rows->covered), db_of_int(verifier->last)), &stmt);
+    if (code == CODE_OK && db_int(stmt, 0) > 0)
+        add_unsigned(rows, db_int(stmt, 1), db_int(stmt, 0), db_int(stmt, 2), db_int(stmt, 3));
+    db_finalize(&stmt);
     return code;
 }
 
@@ -61,7 +68,7 @@ static bool is_signing(const struct verifier *verifier)
            verifier->keys.count > verifier->given;
 }
 
-static bool are_young(const struct verifier *verifier, const struct unsigned_rows *rows)
+static bool are_young(const struct verifier *verifier, const struct verify_unsigned *rows)
 {
     int64_t patience = verifier->conf->unsigned_us > 0 ? verifier->conf->unsigned_us : VERIFY_UNSIGNED_US;
 
@@ -72,7 +79,7 @@ static bool are_young(const struct verifier *verifier, const struct unsigned_row
 }
 
 /* A log in its first second has no checkpoint anywhere, and rows that none is due for. */
-static enum code is_beginning(const struct verifier *verifier, const struct unsigned_rows *rows, bool *is)
+static enum code is_beginning(const struct verifier *verifier, const struct verify_unsigned *rows, bool *is)
 {
     int64_t marks = 0;
     enum code code = verifier->has_checkpoints ? db_number(verifier->db, "SELECT count(*) FROM checkpoint", &marks) : CODE_OK;
@@ -91,7 +98,7 @@ static void miss_checkpoints(struct verifier *verifier)
         verify__fault(verifier, 0, "checkpoint", "key", "no checkpoint is signed with the key that was given");
 }
 
-static void judge(struct verifier *verifier, int64_t covered, const struct unsigned_rows *rows)
+static void judge(struct verifier *verifier, const struct verify_unsigned *rows)
 {
     const struct verify_report *report = verifier->report;
 
@@ -99,7 +106,7 @@ static void judge(struct verifier *verifier, int64_t covered, const struct unsig
 
     if ((verifier->stopped || report->is_sealed) && !awaits)
         verify__fault(verifier, verifier->seq, "event", "kind", "it is the last row, which a gate always signs, and only row "
-                      "%lld is: the end was written anew, or checkpoints were taken out", (long long)covered);
+                      "%lld is: the end was written anew, or checkpoints were taken out", (long long)rows->covered);
     else if (!are_young(verifier, rows))
         verify__doubt(verifier, awaits ? "rows %lld to %lld are here without a checkpoint over them, which a node brings "
                       "within seconds: it ended before that, and its next start brings it, or somebody else wrote them"
@@ -110,21 +117,20 @@ static void judge(struct verifier *verifier, int64_t covered, const struct unsig
 enum code verify__end_signed(struct verifier *verifier)
 {
     struct verify_report *report = verifier->report;
-    int64_t covered = verifier->given > 0 ? (int64_t)report->proven_seq : verifier->agreed;
-    struct unsigned_rows rows = {0};
+    const struct verify_unsigned *rows = &verifier->unsigned_rows;
     bool begins = false;
-    enum code code = read_unsigned(verifier, covered, &rows);
+    enum code code = add_events(verifier);
 
     if (code == CODE_OK)
-        code = is_beginning(verifier, &rows, &begins);
+        code = is_beginning(verifier, rows, &begins);
     if (!begins)
         miss_checkpoints(verifier);
-    if (code == CODE_OK && rows.count > 0 && verify__evident_faults(verifier) == 0 && is_signing(verifier))
-        judge(verifier, covered, &rows);
+    if (code == CODE_OK && rows->count > 0 && verify__evident_faults(verifier) == 0 && is_signing(verifier))
+        judge(verifier, rows);
     if (verifier->conf->ends_trail && report->is_sealed && verifier->conf->source == NULL) /* the next file comes with a row */
         verify__doubt(verifier, "the trail ends with a sealed file: the one behind it is not here; only a gate that died in a "
                       "rotation leaves that, until its next start");
-    report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && verify__evident_faults(verifier) == 0 &&
+    report->is_proven = code == CODE_OK && verifier->given > 0 && rows->count == 0 && verify__evident_faults(verifier) == 0 &&
                         report->losses == 0;
     return code;
 }

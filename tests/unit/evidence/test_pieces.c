@@ -7,40 +7,38 @@
 
 #include "fakes/sample.h"
 
-#define PIECE 3 /* numbers */
-
 /* A file as a source. */
 struct source {
     struct pieces pieces;
     struct db *file;
     struct verify_source source;
-    int64_t from; /* rows before this number are not brought */
+    struct walk walk;
+    int64_t from; /* rows before this number do not come */
 };
 
-static void put_rows(struct source *source, const char *tables, int64_t first, int64_t last)
+static void put_events(struct source *source)
 {
     struct walk walk;
     struct walk_row row;
     enum code code;
 
-    assert_int_equal(walk_init(&walk, source->file, first, last), CODE_OK);
+    assert_int_equal(walk_init(&walk, source->file, INT64_MIN, INT64_MAX), CODE_OK);
     while ((code = walk_next(&walk, &row)) == CODE_OK)
-        if (strchr(tables, row_shape(row.table)->tag) != NULL)
+        if (row.table == ROW_EVENT)
             assert_int_equal(pieces_put(&source->pieces, &row), CODE_OK);
     assert_int_equal(code, CODE_NOT_FOUND);
     walk_fini(&walk);
 }
 
-static enum code bring(void *context, int64_t first, int64_t *last)
+static enum code next_row(void *context, struct walk_row *row)
 {
     struct source *source = context;
+    enum code code;
 
-    assert_int_equal(pieces_clear(&source->pieces), CODE_OK);
-    *last = first <= INT64_MIN + PIECE ? 0 : first + PIECE - 1;
-    if (*last >= source->source.last)
-        *last = INT64_MAX;
-    put_rows(source, "DO", first < source->from ? source->from : first, *last);
-    return CODE_OK;
+    do
+        code = walk_next(&source->walk, row);
+    while (code == CODE_OK && row->seq < source->from);
+    return code;
 }
 
 static void open_source(struct source *source, const char *path)
@@ -57,17 +55,20 @@ static void open_source(struct source *source, const char *path)
     if (code == CODE_OK)
         assert_int_equal(pieces_put(&source->pieces, &row), CODE_OK);
     db_finalize(&stmt);
-    put_rows(source, "E", INT64_MIN, INT64_MAX);
+    put_events(source);
     code = db_prepare(source->file, "SELECT size, time_us, peaks, note FROM checkpoint", &stmt);
     while (db_next(&stmt, &code))
         assert_int_equal(pieces_put_mark(&source->pieces, db_int(stmt, 0), db_int(stmt, 1), db_blob(stmt, 2), db_text(stmt, 3)),
                          CODE_OK);
-    source->source = (struct verify_source){.db = source->pieces.db, .bring = bring, .context = source, .marked = INT64_MAX};
+    source->source = (struct verify_source){.db = source->pieces.db,
+                                             .next = next_row, .context = source, .marked = INT64_MAX};
     assert_int_equal(db_number(source->file, ROW_MAX_SEQ, &source->source.last), CODE_OK);
+    assert_int_equal(walk_init(&source->walk, source->file, INT64_MIN, INT64_MAX), CODE_OK);
 }
 
 static void close_source(struct source *source)
 {
+    walk_fini(&source->walk);
     pieces_fini(&source->pieces);
     db_close(&source->file);
 }
@@ -250,14 +251,14 @@ static void cut(struct source *source, int64_t *size)
     assert_int_equal(db_exec(source->pieces.db, "DELETE FROM file"), CODE_OK);
 }
 
-static enum code bring_acme(void *context, int64_t first, int64_t *last)
+static enum code next_acme(void *context, struct walk_row *row)
 {
-    struct source *source = context;
-    enum code code = bring(context, first, last);
+    enum code code;
 
-    return code == CODE_OK ? db_exec(source->pieces.db, "DELETE FROM decision WHERE tenant = 'beta'; "
-                                                        "DELETE FROM outcome WHERE tenant = 'beta'")
-                           : code;
+    do
+        code = next_row(context, row);
+    while (code == CODE_OK && row->table != ROW_EVENT && span_is(row->values[D_TENANT].bytes, "beta"));
+    return code;
 }
 
 static void test_gone(void **state)
@@ -280,7 +281,7 @@ static void test_gone(void **state)
         open_source(&source, rig->bench.file.path);
         cut(&source, &size);
         source.from = size + 1;
-        source.source.bring = bring_acme;
+        source.source.next = next_acme;
         if (changes[i] != NULL)
             assert_int_equal(db_exec(source.pieces.db, changes[i]), CODE_OK);
         verify_source(&source, &rig->known, &other);

@@ -341,6 +341,7 @@ static struct verify_centre_report verify_node(size_t node, bool against)
 static void test_whole(void **state)
 {
     (void)state;
+    pg_server_ask(rig.pg, "BEGIN");
     for (size_t node = 0; node < 2; node++) {
         struct verify_centre_report at_centre = verify_node(node, true);
 
@@ -352,6 +353,7 @@ static void test_whole(void **state)
         assert_string_equal(at_centre.cosigner, names[node + 1]);
         assert_true(at_centre.same == said.rows && at_centre.here_seq == at_centre.last_seq && at_centre.dropped_seq == 0);
     }
+    pg_server_ask(rig.pg, "ROLLBACK");
 }
 
 /* As the superuser, who may all. Either node must tell; nothing of it stays. */
