@@ -416,6 +416,40 @@ static enum code check_resources(const struct proxy_conf *conf, struct why *why)
     return CODE_OK;
 }
 
+/* Whether something that the route asks for may say which agent acts. Of keys anyone may, also one that is made later. */
+static bool may_know_agents(const struct proxy_route *route)
+{
+    bool may = false;
+
+    for (size_t i = 0; i < route->identity_count && !may; i++) {
+        const struct identity_source *source = &route->identity[i];
+
+        may = source->kind == IDENTITY_API_KEY || source->kind == IDENTITY_BEARER || source->agent != NULL ||
+              source->agent_by_certificate || source->rules.agent.count > 0;
+    }
+    return may;
+}
+
+/* A route that judges agents and can know none would deny each call. An endpoint of many servers may know them for it. */
+static enum code check_agents(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+        bool may = !route->agent_judged || may_know_agents(route);
+
+        for (size_t n = 0; n < conf->route_count && !may; n++)
+            for (size_t j = 0; j < conf->routes[n].server_count && !may; j++)
+                may = span_equals(conf->routes[n].servers[j], route->name) && may_know_agents(&conf->routes[n]);
+        if (!may)
+            return why_set(why, CODE_INVALID, "route %.*s: it judges the agent (`agent: judged`), and none of its `identity` can "
+                           "say which one acts, so that every call would be denied; write `agent` there, as in {token: "
+                           "{provider: NAME, agent: $.azp}} or {none: {agent: desktop}}, take keys, or leave `agent: judged` "
+                           "out",
+                           SPAN_ARG(route->name));
+    }
+    return CODE_OK;
+}
+
 /* Has the metadata of routes lead to the fronts of their providers. */
 static enum code lead_to_fronts(const struct proxy_conf *conf, struct why *why)
 {
@@ -480,6 +514,8 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
         code = check_passes(conf, why);
     if (code == CODE_OK)
         code = check_names(conf, why);
+    if (code == CODE_OK)
+        code = check_agents(conf, why);
     if (code == CODE_OK)
         code = check_resources(conf, why);
     if (code == CODE_OK)

@@ -190,6 +190,43 @@ static void test_servers(void **state)
     }
 }
 
+static void test_agents(void **state) /* a route that judges them has to be able to know one */
+{
+    static const struct identity_path claim = {.count = 1};
+    static const struct span servers[] = {{"part", 4}};
+    const struct {
+        struct identity_source source;
+        bool is_good;
+    } cases[] = {
+        {{.kind = IDENTITY_NONE}, false}, {{.kind = IDENTITY_NONE, .agent = "desk"}, true},
+        {{.kind = IDENTITY_LOGIN}, false}, {{.kind = IDENTITY_CERTIFICATE}, false}, {{.kind = IDENTITY_TOKEN}, false},
+        {{.kind = IDENTITY_TOKEN, .rules = {.agent = claim}}, true},
+        {{.kind = IDENTITY_TOKEN, .agent_by_certificate = true}, true}, {{.kind = IDENTITY_API_KEY}, true},
+        {{.kind = IDENTITY_BEARER}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int joined = 0; joined < 2; joined++) {
+            const struct identity_source knows_none = {.kind = IDENTITY_NONE};
+            struct proxy_route routes[] = {route("part", "", "/a", false), route("all", "", "/b", false)};
+            struct proxy_conf *conf;
+            struct why why = {""};
+            bool is_sealed;
+
+            routes[0].agent_judged = true;
+            routes[0].identity = joined ? &knows_none : &cases[i].source;
+            routes[1].identity = &cases[i].source;
+            routes[0].identity_count = routes[1].identity_count = 1;
+            routes[1].servers = joined ? servers : NULL;
+            routes[1].server_count = joined ? 1 : 0;
+            is_sealed = seal(routes, 2, &conf, &why) == CODE_OK;
+            assert_int_equal(is_sealed, cases[i].is_good);
+            assert_true(is_sealed || strstr(why.text, "route part: it judges the agent") != NULL);
+            proxy_conf_unref(&conf);
+        }
+}
+
 static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
 {
     static const struct identity_source sources[] = {{.kind = IDENTITY_API_KEY, .header = "X-Agent-Key"},
@@ -255,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_slugs), cmocka_unit_test(test_posts), cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_what_comes_once),
+        cmocka_unit_test(test_agents), cmocka_unit_test(test_what_comes_once),
         cmocka_unit_test(test_secrets_are_wiped), cmocka_unit_test(test_contexts_are_given_back),
     };
 
