@@ -441,11 +441,10 @@ static enum code check_agents(const struct proxy_conf *conf, struct why *why)
             for (size_t j = 0; j < conf->routes[n].server_count && !may; j++)
                 may = span_equals(conf->routes[n].servers[j], route->name) && may_know_agents(&conf->routes[n]);
         if (!may)
-            return why_set(why, CODE_INVALID, "route %.*s: it judges the agent (`agent: judged`), and none of its `identity` can "
-                           "say which one acts, so that every call would be denied; write `agent` there, as in {token: "
+            return why_set(why, CODE_INVALID, "route %.*s: it judges the agent (`agent: judged`), and none of its `identity` "
+                           "can say which one acts, so that every call would be denied; write `agent` there, as in {token: "
                            "{provider: NAME, agent: $.azp}} or {none: {agent: desktop}}, take keys, or leave `agent: judged` "
-                           "out",
-                           SPAN_ARG(route->name));
+                           "out", SPAN_ARG(route->name));
     }
     return CODE_OK;
 }
