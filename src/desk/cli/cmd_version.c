@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 
 #include "rows/schema.h"
-#include "run/libraries.h"
+#include "libraries/libraries.h"
 #include "store/store.h"
 #include "cli/told.h"
 

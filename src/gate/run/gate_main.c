@@ -2,7 +2,7 @@
 /* callgate-gate: what `callgate serve` becomes, linked without the rooms of which enforcing has no need. */
 #include "args/command.h"
 #include "expiry/expiry.h"
-#include "run/libraries.h"
+#include "libraries/libraries.h"
 #include "run/serve.h"
 #include "run/serve_usage.h"
 

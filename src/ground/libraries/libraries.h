@@ -5,8 +5,8 @@
  * Owns: nothing.
  * Lifetime: static.
  * Errors: none. */
-#ifndef RUN_LIBRARIES_H
-#define RUN_LIBRARIES_H
+#ifndef LIBRARIES_LIBRARIES_H
+#define LIBRARIES_LIBRARIES_H
 
 #include <stdbool.h>
 #include <stddef.h>

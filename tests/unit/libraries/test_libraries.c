@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 10.42: which versions of libraries were tried. */
-#include "run/libraries.h"
+#include "libraries/libraries.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void test_tried(void **state)
     assert_int_equal(libraries_say(true, texts), LIBRARIES);
     for (size_t i = 0; i < LIBRARIES; i++)
         if (!library_is_tried(texts[i]))
-            fail_msg("%s: nobody has tried it; run `make bare`, then say so in run/libraries.c", texts[i]);
+            fail_msg("%s: nobody has tried it; run `make bare`, then say so in libraries/libraries.c", texts[i]);
     assert_true(library_is_tried("SQLite 3.46.1"));
     assert_true(library_is_tried("libcurl/8.14.1 OpenSSL/3.5.9"));
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)

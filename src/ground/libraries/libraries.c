@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/libraries.h"
+#include "libraries/libraries.h"
 
 #include "base/log.h"
 #include "crypto/digest.h"
