@@ -311,6 +311,64 @@ CREATE TRIGGER stop_remains BEFORE DELETE ON stop BEGIN SELECT raise(ABORT, 'sto
 CREATE TRIGGER stop_end_stays BEFORE UPDATE ON stop_end BEGIN SELECT raise(ABORT, 'ends of stops are append-only'); END;
 CREATE TRIGGER stop_end_remains BEFORE DELETE ON stop_end BEGIN SELECT raise(ABORT, 'ends of stops are append-only'); END;
 
+-- ---- people's own accounts at servers -------------------------------------------------------------------------------
+
+CREATE TABLE account ( -- a person has let the gate act in his name at an upstream
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant    TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    upstream  TEXT NOT NULL,
+    login     TEXT NOT NULL, -- the issuer by whose login he is that principal: another's may call somebody else so
+    client    TEXT NOT NULL, -- as which the gate is known to the provider
+    issuer    TEXT NOT NULL, -- of the provider
+    scopes    TEXT, -- that it gave; NULL: it does not say
+    made_us   INTEGER NOT NULL,
+    made_by   TEXT NOT NULL
+) STRICT;
+CREATE INDEX account_whose ON account(tenant, principal, upstream);
+
+CREATE TABLE account_end (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    account  INTEGER NOT NULL UNIQUE REFERENCES account(id),
+    ended_us INTEGER NOT NULL,
+    ended_by TEXT NOT NULL, -- "gate": the provider takes its token no more, or somebody has connected anew
+    why      TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE account_token ( -- of an account that has not ended: for which the provider gives newer tokens; changes
+    account    INTEGER PRIMARY KEY REFERENCES account(id),
+    key        TEXT NOT NULL, -- the name of the key in accounts.key with which it is sealed
+    sealed     BLOB NOT NULL, -- AES-256-GCM, bound to tenant, principal, upstream, login, client and issuer
+    changed_us INTEGER NOT NULL,
+    asker      TEXT, -- the gate that asks the provider now; NULL: none does
+    asks_until_us INTEGER
+) STRICT;
+
+CREATE TABLE account_ask ( -- a person who is about to connect, one a person and upstream; changes
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant    TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    upstream  TEXT NOT NULL,
+    login     TEXT NOT NULL,
+    person    TEXT NOT NULL, -- as the audit names him
+    browser   TEXT NOT NULL, -- SHA-256, by which his browser is known again
+    phase     TEXT NOT NULL CHECK (phase IN ('asked', 'begun', 'brought', 'exchanged', 'done', 'failed')),
+    asked_us  INTEGER NOT NULL,
+    state     TEXT UNIQUE, -- SHA-256 of what the provider sends back; NULL: the gate has not answered yet; so with the next three
+    key       TEXT,
+    sealed    BLOB, -- what PKCE proves
+    url       TEXT, -- where the browser goes; NULL once somebody has read it
+    code      TEXT, -- that the browser brought back, until it was shown to the provider
+    said_by   TEXT, -- who answered, as the browser says (RFC 9207)
+    problem   TEXT, -- why it failed
+    UNIQUE (tenant, principal, upstream)
+) STRICT;
+
+CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN SELECT raise(ABORT, 'accounts are append-only'); END;
+CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT raise(ABORT, 'accounts are append-only'); END;
+CREATE TRIGGER account_end_stays BEFORE UPDATE ON account_end BEGIN SELECT raise(ABORT, 'ends of accounts are append-only'); END;
+CREATE TRIGGER account_end_remains BEFORE DELETE ON account_end BEGIN SELECT raise(ABORT, 'ends of accounts are append-only'); END;
+
 -- ---- the fleet: many gates with one policy --------------------------------------------------------------------------
 
 CREATE TABLE fleet_state ( -- what the courier has last heard of the centre, by which the gate goes; changes

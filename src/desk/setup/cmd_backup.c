@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "args/print.h"
 #include "run/serve_audit.h"
+#include "store/account_keys.h"
 #include "store/store.h"
 
 #include "files/trail.h"
@@ -245,6 +246,16 @@ static enum code take_store(struct task *task, struct why *why)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* Without it nobody's own account opens in what is restored. */
+static enum code take_accounts_key(struct task *task, struct why *why)
+{
+    char *path = file_beside(task->conf->store, SPAN_LIT(ACCOUNT_KEYS_FILE));
+    enum code code = path != NULL ? take_file(task, BACKUP_NAMED, path, false, why) : CODE_NOMEM;
+
+    mem_free(path);
+    return code;
+}
+
 static enum code take_keys(struct task *task, struct why *why)
 {
     char *public = serve_public_key_path(task->conf->audit.checkpoint_key);
@@ -253,6 +264,8 @@ static enum code take_keys(struct task *task, struct why *why)
 
     if (code == CODE_OK)
         code = take_file(task, BACKUP_NAMED, task->conf->audit.redact_key, false, why);
+    if (code == CODE_OK)
+        code = take_accounts_key(task, why);
     if (code == CODE_OK)
         code = take_file(task, BACKUP_PUBLIC_KEY, public, false, why);
     mem_free(public);

@@ -80,6 +80,14 @@ const struct store_source store_sources[STORE_SOURCES] = {
     {"stop_end", "stop_lifted", "ended_us",
      "SELECT e.id, s.tenant, e.ended_by, json_object('row', e.id, 'stop', s.id, 'ended_us', e.ended_us, 'why', e.why) "
      "FROM stop_end e JOIN stop s ON s.mark = e.mark WHERE e.id > ?1 ORDER BY e.id LIMIT 64"},
+    {"account", "account_connected", "made_us",
+     "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'account', id, 'principal', principal, 'upstream', "
+     "upstream, 'client', client, 'issuer', issuer, 'scopes', scopes, 'made_us', made_us) FROM account WHERE id > ?1 "
+     "ORDER BY id LIMIT 64"},
+    {"account_end", "account_ended", "ended_us",
+     "SELECT e.id, nullif(a.tenant, ''), e.ended_by, json_object('row', e.id, 'account', a.id, 'principal', a.principal, "
+     "'upstream', a.upstream, 'ended_us', e.ended_us, 'why', e.why) FROM account_end e JOIN account a ON a.id = e.account "
+     "WHERE e.id > ?1 ORDER BY e.id LIMIT 64"},
     {"audit_hold", "hold_placed", "held_us",
      "SELECT id, tenant, held_by, json_object('row', id, 'hold', id, 'principal', principal, 'since_us', since_us, 'until_us', "
      "until_us, 'held_us', held_us, 'why', why) FROM audit_hold WHERE id > ?1 ORDER BY id LIMIT 64"},

@@ -218,19 +218,35 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
     "json_extract(?1, '$.made_us'), ?2, json_extract(?1, '$.rule'), json_extract(?1, '$.why') WHERE NOT EXISTS " \
     "(SELECT 1 FROM stop WHERE mark = json_extract(?1, '$.mark'))"
 
+/* As of a key. */
+#define END \
+    "INSERT INTO account_end(account, ended_us, ended_by, why) SELECT a.id, json_extract(?1, '$.ended_us'), ?2, " \
+    "json_extract(?1, '$.why') FROM account a WHERE a.id = json_extract(?1, '$.account') AND " \
+    "a.principal = json_extract(?1, '$.principal') AND a.upstream = json_extract(?1, '$.upstream') AND " \
+    "a.made_us <= json_extract(?1, '$.ended_us') AND a.id NOT IN (SELECT account FROM account_end)"
+
+/* What the trail says again into the store: kinds of events, and the statement of each. ?1 is its detail, ?2 its actor, ?3 its
+ * tenant. */
+enum again { AGAIN_REVOKED, AGAIN_WITHDRAWN, AGAIN_HELD, AGAIN_STOPPED, AGAIN_ENDED, AGAINS };
+static const struct {
+    const char *kind, *sql, *called; /* called: how many, in the event */
+    bool has_tenant;
+} agains[AGAINS] = {
+    {"key_revoked", REVOKE, "revoked", false}, {"definition_withdrawn", WITHDRAW, "withdrawn", false},
+    {"hold_placed", HOLD, "held", true}, {"stop_placed", STOP, "stopped", true}, {"account_ended", END, "accounts", false},
+};
+
 struct going_on {
     struct db *store;
-    int64_t revoked, withdrawn, held, stopped, version;
+    int64_t count[AGAINS], version;
 };
 
 static enum code apply(struct going_on *going_on, struct span kind, struct span actor, struct span detail,
                        struct span tenant)
 {
-    bool revokes = span_is(kind, "key_revoked"), holds_back = span_is(kind, "hold_placed");
-    bool stops = span_is(kind, "stop_placed");
-    int64_t *counted = revokes ? &going_on->revoked : holds_back ? &going_on->held : stops ? &going_on->stopped
-                                                                                           : &going_on->withdrawn;
+    const struct db_value values[] = {db_of_text(detail), db_of_text(actor), db_of_text(tenant)};
     int64_t before = 0, after = 0, version, ignored;
+    size_t which = 0;
     enum code code;
 
     if (span_is(kind, "policy_activated")) {
@@ -239,16 +255,16 @@ static enum code apply(struct going_on *going_on, struct span kind, struct span 
             going_on->version = version;
         return code;
     }
+    while (which < AGAINS && !span_is(kind, agains[which].kind))
+        which++;
+    if (which == AGAINS)
+        return CODE_OK;
     code = db_number(going_on->store, "SELECT total_changes()", &before);
     if (code == CODE_OK)
-        code = holds_back || stops
-                   ? db_change(going_on->store, stops ? STOP : HOLD,
-                               DB_VALUES(db_of_text(detail), db_of_text(actor), db_of_text(tenant)))
-                   : db_change(going_on->store, revokes ? REVOKE : WITHDRAW,
-                               DB_VALUES(db_of_text(detail), db_of_text(actor)));
+        code = db_change(going_on->store, agains[which].sql, values, agains[which].has_tenant ? 3 : 2);
     if (code == CODE_OK)
         code = db_number(going_on->store, "SELECT total_changes()", &after);
-    *counted += after - before;
+    going_on->count[which] += after - before;
     return code;
 }
 
@@ -260,9 +276,8 @@ static enum code apply_file(struct going_on *going_on, const char *path, struct 
 
     if (code == CODE_OK)
         code = db_prepare(db, "SELECT kind, actor, detail, tenant FROM event WHERE kind IN ('key_revoked', "
-                          "'definition_withdrawn', 'policy_activated', 'hold_placed', 'stop_placed') AND json_valid(detail) "
-                          "ORDER BY seq",
-                          &stmt);
+                          "'definition_withdrawn', 'policy_activated', 'hold_placed', 'stop_placed', 'account_ended') AND "
+                          "json_valid(detail) ORDER BY seq", &stmt);
     while (db_next(&stmt, &code))
         code = apply(going_on, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), db_text(stmt, 3));
     db_close(&db);
@@ -306,6 +321,8 @@ static enum code go_on(struct going_on *going_on, const struct trail *trail, con
         code = settle_source(going_on->store, i, mark, places);
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
         code = apply_file(going_on, trail->files[i].path, why);
+    if (code == CODE_OK)
+        code = db_exec(going_on->store, "DELETE FROM account_token WHERE account IN (SELECT account FROM account_end)");
     return code == CODE_OK ? raise_number(going_on->store, SPAN_LIT("policy_version"), going_on->version) : code;
 }
 
@@ -330,6 +347,7 @@ enum code store_go_on(struct db *store, const char *audit, const char *mark, con
     trail_fini(&trail);
     if (code != CODE_OK)
         return code;
-    return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64 ",\"held\":%" PRId64
-                    ",\"stopped\":%" PRId64, going_on.revoked, going_on.withdrawn, going_on.held, going_on.stopped);
+    for (size_t i = 0; i < AGAINS; i++)
+        buf_addf(out, "%s\"%s\":%" PRId64, i > 0 ? "," : "", agains[i].called, going_on.count[i]);
+    return buf_code(out);
 }

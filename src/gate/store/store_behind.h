@@ -26,7 +26,7 @@ struct store_source {
     const char *sql;
 };
 
-#define STORE_SOURCES 21
+#define STORE_SOURCES 23
 extern const struct store_source store_sources[STORE_SOURCES];
 
 /* Rows by which a store is recognised: of each source the last that a trail was told of. */
