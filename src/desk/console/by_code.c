@@ -77,7 +77,7 @@ enum code by_code_open(const struct conf_console *conf, struct why *why)
     if (by_code.key == NULL)
         return CODE_NOMEM;
     for (size_t i = 0; i < conf->client_count && code == CODE_OK; i++)
-        code = sandbox_may_connect(conf_url_port(conf->clients[i].by.rules.issuer), SANDBOX_BIT(SANDBOX_POSTER));
+        code = sandbox_may_connect(identity_url_port(conf->clients[i].by.rules.issuer), SANDBOX_BIT(SANDBOX_POSTER));
     if (code == CODE_OK) /* whatever port its metadata name */
         code = sandbox_may_connect(HTTPS_PORT, SANDBOX_BIT(SANDBOX_POSTER));
     if (code == CODE_OK && web_proxy_port() != 0)

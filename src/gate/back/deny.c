@@ -142,7 +142,9 @@ static struct mcp_denial denial_of(struct pair *pair, enum reason reason)
                                                              : SPAN_NONE,
         .decision = call->seq,
         .asked = call->held_as,
-        .console = call->is_offered ? pair->conf->console_url : NULL,
+        .console = call->is_offered || (reason == REASON_ACCOUNT_MISSING && call->message.opens_urls)
+                       ? pair->conf->console_url : NULL,
+        .connect = reason == REASON_ACCOUNT_MISSING ? pair->conf->console_url : NULL,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .was_sent = exchange->sent_us != 0,

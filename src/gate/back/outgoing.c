@@ -8,19 +8,22 @@
 
 #define RENEW_GAP_US INT64_C(30000000) /* a token that upstreams refuse is fetched anew no more often than this */
 
-static void log_missing(struct pair *pair)
+static void log_missing(struct pair *pair, enum reason reason)
 {
     const struct identity *identity = &pair->exchange.identity;
     const struct outgoing *outgoing = &pair->exchange.route->upstream.outgoing;
     char detail[512];
 
-    if (outgoing_find(outgoing, identity->tenant, identity->principal).at == NULL)
+    if (outgoing->kind == OUTGOING_ACCOUNT)
+        (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s has connected no account",
+                       SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
+    else if (outgoing_find(outgoing, identity->tenant, identity->principal).at == NULL)
         (void)snprintf(detail, sizeof detail, "no file %s is there for tenant %.*s, principal %.*s; make it, and send SIGHUP",
                        outgoing->file, SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
     else
         (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s showed no token, or one without a subject",
                        SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
-    upstream__log(pair, REASON_OUTGOING_MISSING, detail);
+    upstream__log(pair, reason, detail);
 }
 
 void outgoing_forget(struct exchange *exchange)
@@ -57,15 +60,22 @@ static bool key_of(const struct exchange *exchange, const struct outgoing *outgo
 
     if (secret.at == NULL || (is_exchange && (token == NULL || token->subject.len == 0 || buf_is_empty(&exchange->subject))))
         return false;
-    outgoing_key(outgoing, secret, exchange->identity.tenant,
-                 is_exchange ? span_of((const char *)token->sha256, sizeof token->sha256) : SPAN_NONE, key);
+    if (outgoing->kind == OUTGOING_ACCOUNT)
+        outgoing_account_key(outgoing, exchange->identity.tenant, exchange->identity.principal,
+                             token != NULL ? token->issuer : SPAN_NONE, key);
+    else
+        outgoing_key(outgoing, secret, exchange->identity.tenant,
+                     is_exchange ? span_of((const char *)token->sha256, sizeof token->sha256) : SPAN_NONE, key);
     return true;
 }
 
 static enum code pack(const struct exchange *exchange, const struct outgoing *outgoing, struct buf *payload)
 {
     const struct identity_token *token = exchange->identity.token;
-    struct outgoing_wish wish = {.tenant = outgoing->per_tenant ? exchange->identity.tenant : SPAN_NONE};
+    const bool is_account = outgoing->kind == OUTGOING_ACCOUNT;
+    struct outgoing_wish wish = {.tenant = outgoing->per_tenant || is_account ? exchange->identity.tenant : SPAN_NONE,
+                                 .subject = is_account ? exchange->identity.principal : SPAN_NONE,
+                                 .login = is_account && token != NULL ? token->issuer : SPAN_NONE};
 
     memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
     if (outgoing->kind == OUTGOING_EXCHANGE) {
@@ -99,7 +109,8 @@ static enum reason ask(struct pair *pair, const struct outgoing *outgoing, const
     case LOOKUP_FAILED:
         break;
     }
-    return answer.reason == REASON_EXCHANGE_REFUSED ? answer.reason : REASON_OUTGOING_UNAVAILABLE;
+    return answer.reason == REASON_EXCHANGE_REFUSED || answer.reason == REASON_ACCOUNT_MISSING ? answer.reason
+                                                                                           : REASON_OUTGOING_UNAVAILABLE;
 }
 
 /* Returns: UNSET: *token is there, or *waits. */
@@ -232,8 +243,8 @@ enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits)
     reason = settle_authorization(pair, may_wait, waits);
     if (reason == REASON_UNSET && !*waits)
         reason = settle_headers(pair, may_wait, waits);
-    if (may_wait && reason == REASON_OUTGOING_MISSING)
-        log_missing(pair);
+    if (may_wait && (reason == REASON_OUTGOING_MISSING || reason == REASON_ACCOUNT_MISSING))
+        log_missing(pair, reason);
     else if (may_wait && reason != REASON_UNSET)
         upstream__log(pair, reason, reason_text(reason));
     return reason;

@@ -163,8 +163,6 @@ enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], stru
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
 void conf_free(struct conf **conf); /* NULL is fine */
 
-uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */
-
 /* What `callgate pipe` and `callgate hook` have to know of their route. Owned by its arena. */
 struct conf_pipe_route {
     struct arena arena;

@@ -91,6 +91,11 @@ const struct conf_key conf__exchange[] = {
     KEY("opaque", BOOL, BY_HAND, 0, 0, "false", "A token that is no JWT is taken, for whom the provider says it is."),
     {.name = NULL}};
 
+const struct conf_key conf__connect[] = {
+    GRANT_KEYS,
+    KEY("page", TEXT, BY_HAND, 0, 0, "(by its metadata)", "Where people let the gate in: its authorization endpoint."),
+    {.name = NULL}};
+
 const struct conf_key conf__outgoing[] = {
     KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; 'tokens/{tenant}.token' or 'tokens/{tenant}/{principal}.token': "
         "one for each, listed when the configuration is read."),
@@ -100,6 +105,8 @@ const struct conf_key conf__outgoing[] = {
         IN(conf__client_credentials, "`client_credentials`")),
     KEY("exchange", MAP, BY_HAND, 0, 0, NULL, "A token that a provider gives for the agent's (RFC 8693).",
         IN(conf__exchange, "`exchange`")),
+    KEY("connect", MAP, BY_HAND, 0, 0, NULL, "A token of the caller's own account at the server, which he connects once at the "
+        "console.", IN(conf__connect, "`connect`")),
     {.name = NULL}};
 
 #define CLIENT_KEYS(header_keys)                                                                                      \

@@ -80,42 +80,13 @@ struct listing {
     size_t room;
 };
 
-/* Letters, digits and what stands in names without meaning anything to a file system. */
-static bool is_plain(char c)
-{
-    return ascii_is_of(c, "a-zA-Z0-9_.@+:=~,-");
-}
-
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* Reads from a file's name whom it is for. Other visible characters are written as %2F; plain ones never are, so that
- * nobody has two names.
- * Returns: at == NULL: nobody. */
+/* Returns: at == NULL: nobody's. */
 static struct span name_of(struct conf_reader *reader, struct span written)
 {
     char *name = conf__array(reader, written.len + 1, 1);
-    size_t len = 0;
+    size_t len = name != NULL ? outgoing_name_read(written, name) : 0;
 
-    for (size_t i = 0; i < written.len && name != NULL; i++) {
-        char c = written.at[i];
-
-        if (c == '%') {
-            int high = i + 2 < written.len ? digit_of(written.at[i + 1]) : -1;
-            int low = high >= 0 ? digit_of(written.at[i + 2]) : -1;
-
-            c = low >= 0 ? (char)(high * 16 + low) : '\0';
-            if (c <= ' ' || c > '~' || is_plain(c))
-                return SPAN_NONE;
-            i += 2;
-        } else if (!is_plain(c)) {
-            return SPAN_NONE;
-        }
-        name[len++] = c;
-    }
-    return len > 0 && written.at[0] != '.' ? span_of(name, len) : SPAN_NONE;
+    return len > 0 ? span_of(name, len) : SPAN_NONE;
 }
 
 static int64_t age_of(const char *path)
@@ -269,6 +240,23 @@ static void read_values(struct conf_reader *reader, const struct yaml_node *file
 
 /* ---- what a provider is asked for ---- */
 
+/* A client without a secret (RFC 6749, 2.1): its entry is empty, and there. */
+static void be_public(struct conf_reader *reader, const struct yaml_node *node, struct outgoing *out)
+{
+    char *nothing = secret_new(1);
+
+    if (yaml_member(node, "method") != NULL)
+        CONF_FAULT(reader, yaml_member(node, "method"), "a client without a secret shows none in any way; leave `method` out");
+    out->entries = nothing != NULL ? conf__array(reader, 1, sizeof *out->entries) : NULL;
+    if (out->entries == NULL) {
+        secret_free(nothing, 1);
+        reader->out_of_memory = true;
+        return;
+    }
+    out->entries->value = span_of(nothing, 0);
+    out->count = 1;
+}
+
 static void read_client(struct conf_reader *reader, const struct yaml_node *map, struct outgoing *out)
 {
     static const char *const methods[] = {"basic", "post", NULL};
@@ -280,6 +268,10 @@ static void read_client(struct conf_reader *reader, const struct yaml_node *map,
     if (conf__need(reader, node, "id", "callgate") != NULL)
         out->client = conf__text_of(reader, node, "id").at;
     out->is_posted = conf__choice(reader, node, "method", methods) == 1;
+    if (out->kind == OUTGOING_ACCOUNT && yaml_member(node, "secret") == NULL) {
+        be_public(reader, node, out);
+        return;
+    }
     secret = conf__need(reader, node, "secret", "{file: shop.secret}");
     file = secret != NULL && conf__map(reader, secret, conf__notify_secret, "`secret`")
                ? conf__need(reader, secret, "file", "shop.secret") : NULL;
@@ -287,6 +279,8 @@ static void read_client(struct conf_reader *reader, const struct yaml_node *map,
         read_values(reader, file, SPAN_NONE, out);
     if (out->per_principal)
         CONF_FAULT(reader, file, "a client of the provider is the gate's, or each tenant's; write 'secrets/{tenant}.secret'");
+    if (out->per_tenant && out->kind == OUTGOING_ACCOUNT)
+        CONF_FAULT(reader, file, "people connect to one client of the provider; write {file: shop.secret}");
     if (out->client != NULL && strchr(out->client, '{') != NULL &&
         (!out->per_tenant || count_of(span_text(out->client), SPAN_LIT(TENANT)) != 1 ||
          count_of(span_text(out->client), SPAN_LIT("{")) != 1))
@@ -314,15 +308,42 @@ static const char *read_scopes(struct conf_reader *reader, const struct yaml_nod
     return joined.at;
 }
 
-static void read_grant(struct conf_reader *reader, const struct yaml_node *map, enum outgoing_kind kind, struct outgoing *out)
+/* Takes: upstream: whose URL a token is for, where nothing else is said. */
+static void read_account(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *upstream,
+                         struct span route, struct outgoing *out)
 {
-    bool is_exchange = kind == OUTGOING_EXCHANGE;
+    const char *console = reader->proxy->console_url;
+    const struct yaml_node *page = yaml_member(map, "page");
+    struct buf back;
+
+    out->page_url = page != NULL ? conf__provider_url(reader, page) : NULL;
+    if (out->resource == NULL && out->audience == NULL)
+        out->resource = conf__text_of(reader, upstream, "url").at;
+    if (console == NULL)
+        CONF_FAULT(reader, map, "people connect at the console, and the provider must know where their browsers come back; "
+                   "write `console: {url: 'https://gate.example.com'}`");
+    if (!ascii_is_all(route, "a-zA-Z0-9_-"))
+        CONF_FAULT(reader, map, "the route's name stands in the address where browsers come back; give it one of letters, "
+                   "digits, `-` and `_`");
+    buf_init(&back, 4096);
+    if (console != NULL)
+        buf_addf(&back, "%s/connect/%.*s", console, SPAN_ARG(route));
+    out->back_url = conf__copy(reader, buf_peek(&back)).at;
+    buf_fini(&back);
+}
+
+static void read_grant(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *upstream,
+                       struct span route, struct outgoing *out)
+{
+    static const struct {
+        const struct conf_key *keys;
+        const char *called;
+    } forms[] = {[OUTGOING_CLIENT] = {conf__client_credentials, "`client_credentials`"},
+                 [OUTGOING_EXCHANGE] = {conf__exchange, "`exchange`"}, [OUTGOING_ACCOUNT] = {conf__connect, "`connect`"}};
     const struct yaml_node *url;
 
-    if (!conf__map(reader, map, is_exchange ? conf__exchange : conf__client_credentials,
-                   is_exchange ? "`exchange`" : "`client_credentials`"))
+    if (!conf__map(reader, map, forms[out->kind].keys, forms[out->kind].called))
         return;
-    out->kind = kind;
     out->provider = conf__provider_of(reader, map, "provider");
     url = yaml_member(map, "url");
     if (url != NULL)
@@ -334,10 +355,12 @@ static void read_grant(struct conf_reader *reader, const struct yaml_node *map, 
     out->scopes = read_scopes(reader, map);
     out->audience = conf__text_of(reader, map, "audience").at;
     out->resource = conf__text_of(reader, map, "resource").at;
-    out->takes_opaque = is_exchange && conf__bool(reader, map, "opaque");
-    if (is_exchange && out->audience == NULL && out->resource == NULL)
+    out->takes_opaque = out->kind == OUTGOING_EXCHANGE && conf__bool(reader, map, "opaque");
+    if (out->kind == OUTGOING_EXCHANGE && out->audience == NULL && out->resource == NULL)
         CONF_FAULT(reader, map, "a token that is for everybody is for nobody: write `resource` (the upstream's URL) or "
                    "`audience`, as the provider knows it");
+    if (out->kind == OUTGOING_ACCOUNT)
+        read_account(reader, map, upstream, route, out);
     out->health = conf__array(reader, 1, sizeof *out->health);
     if (out->provider != NULL)
         outgoing_seal(out, out->provider->rules.issuer);
@@ -348,8 +371,9 @@ static void read_grant(struct conf_reader *reader, const struct yaml_node *map, 
 void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct span route,
                          struct proxy_upstream *out)
 {
-    static const char *const names[] = {"file", "client_credentials", "exchange", "run"};
-    static const enum outgoing_kind kinds[] = {OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE, OUTGOING_PROGRAM};
+    static const char *const names[] = {"file", "client_credentials", "exchange", "run", "connect"};
+    static const enum outgoing_kind kinds[] = {OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE, OUTGOING_PROGRAM,
+                                               OUTGOING_ACCOUNT};
     const struct yaml_node *map = yaml_member(upstream, "authorization"), *node = NULL;
     struct outgoing *outgoing = &out->outgoing;
     enum outgoing_kind kind = OUTGOING_NONE;
@@ -369,8 +393,8 @@ void conf__authorization(struct conf_reader *reader, const struct yaml_node *ups
             count++;
         }
     if (count != 1) {
-        CONF_FAULT(reader, map, "an authorization is exactly one of file, run, client_credentials and exchange; write "
-                   "{file: shop.token}");
+        CONF_FAULT(reader, map, "an authorization is exactly one of file, run, client_credentials, exchange and "
+                   "connect; write {file: shop.token}");
         return;
     }
     has_prefix = kind == OUTGOING_FILE || kind == OUTGOING_PROGRAM;
@@ -385,7 +409,7 @@ void conf__authorization(struct conf_reader *reader, const struct yaml_node *ups
     else if (kind == OUTGOING_PROGRAM)
         conf__value_program(reader, map, route, conf__prefix(reader, map, "Bearer "), &run, outgoing);
     else
-        read_grant(reader, node, kind, outgoing);
+        read_grant(reader, node, upstream, route, outgoing);
 }
 
 /* What is exchanged is a token of the provider that exchanges it; nobody else's is shown to it. */
@@ -413,6 +437,9 @@ void conf__check_authorization(struct conf_reader *reader, const struct yaml_nod
             (route->identity[i].kind == IDENTITY_BEARER || route->identity[i].kind == IDENTITY_TOKEN))
             CONF_FAULT(reader, node, "`forward: true` of this route's identity sends the agent's own Authorization up, and "
                        "exactly one goes up; leave one of the two out");
+    if (outgoing->kind == OUTGOING_ACCOUNT && yaml_member(map, "slugs") != NULL)
+        CONF_FAULT(reader, node, "an account is one at one server, and `slugs` are many; write a route for the one that "
+                   "is meant");
     if (outgoing->kind == OUTGOING_EXCHANGE && outgoing->provider != NULL && !can_exchange(route))
         CONF_FAULT(reader, node, "only tokens of the same provider are exchanged; write `identity: [{token: {provider: %s, "
                    "...}}]` on this route, and no token of another", outgoing->provider->rules.name);

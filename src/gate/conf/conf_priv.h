@@ -70,13 +70,12 @@ struct conf_key {
 #define BY_HAND SIZE_MAX
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
-    conf__route_audit[], conf__method[], conf__unwrap[], conf__apps[],
-    conf__rates[], conf__front[], conf__url[], conf__program[], conf__server[], conf__header[],
-    conf__posted_header[], conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[],
-    conf__exchange[], conf__source[], conf__certificate[], conf__certificate_tenant[], conf__agent_by[],
-    conf__login[], conf__nobody[],
-    conf__token[], conf__tenant[], conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[],
-    conf__pipes[], conf__console[], conf__console_client[], conf__telemetry[], conf__people[], conf__logins[], conf__members[],
+    conf__route_audit[], conf__method[], conf__unwrap[], conf__apps[], conf__rates[], conf__front[], conf__url[],
+    conf__program[], conf__server[], conf__header[], conf__posted_header[], conf__variable[], conf__outgoing[],
+    conf__outgoing_client[], conf__client_credentials[], conf__exchange[], conf__connect[], conf__source[],
+    conf__certificate[], conf__certificate_tenant[], conf__agent_by[], conf__login[], conf__nobody[], conf__token[],
+    conf__tenant[], conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[],
+    conf__console[], conf__console_client[], conf__telemetry[], conf__people[], conf__logins[], conf__members[],
     conf__notify[], conf__notify_secret[], conf__alerts[], conf__fleet[];
 
 /* What is read by these tables of a program that says a secret. */

@@ -2,9 +2,7 @@
 #include "conf/conf_priv.h"
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "http/authority.h"
-#include "os/sock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,54 +16,17 @@
 
 /* ---- URLs ---- */
 
-/* Returns: what is wrong with it, or NULL. */
-static const char *split(struct span text, struct http_authority *authority, bool *is_tls)
-{
-    struct span host;
-
-    *is_tls = span_starts_with(text, SPAN_LIT("https://"));
-    if (!*is_tls && !span_starts_with(text, SPAN_LIT("http://")))
-        return "it does not begin with https://";
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '#' || text.at[i] == '"' || text.at[i] == '\\')
-            return "it holds a fragment, a blank or a character that is no URL's";
-    text = span_part(text, *is_tls ? 8 : 7, SIZE_MAX);
-    text = span_part(text, 0, span_find(text, '/'));
-    text = span_part(text, 0, span_find(text, '?'));
-    if (!http_authority_read(text, authority))
-        return "its host is not written as a name, a name and a port, or an address";
-    host = authority->name;
-    if (host.at[0] == '[')
-        host = span_part(host, 1, host.len - 2);
-    if (!*is_tls && !sock_host_is_loopback(host))
-        return "by plain http anybody on the way could put keys of his own in their place";
-    return NULL;
-}
-
 const char *conf__provider_url(struct conf_reader *reader, const struct yaml_node *node)
 {
     struct span text = conf__text(reader, node);
     struct http_authority authority;
     bool is_tls;
-    const char *fault = text.at != NULL ? split(text, &authority, &is_tls) : NULL;
+    const char *fault = text.at != NULL ? identity_url_split(text, &authority, &is_tls) : NULL;
 
     if (fault != NULL)
         CONF_FAULT(reader, node, "`%.*s` is no URL of a provider: %s; write 'https://id.example.com/PATH'", SPAN_ARG(text),
                    fault);
     return fault == NULL ? text.at : NULL;
-}
-
-uint16_t conf_url_port(const char *url)
-{
-    struct http_authority authority;
-    uint64_t port;
-    bool is_tls;
-
-    if (split(span_text(url), &authority, &is_tls) != NULL)
-        return 0;
-    if (authority.port.len > 0 && num_u64(authority.port, &port) == CODE_OK && port <= UINT16_MAX)
-        return (uint16_t)port;
-    return is_tls ? 443 : 80;
 }
 
 /* ---- a provider ---- */

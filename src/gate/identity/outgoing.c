@@ -22,6 +22,39 @@
 #define ANSWER_BYTES ((size_t)1 << 20)
 #define TENANT "{tenant}"
 
+static bool is_plain(char c)
+{
+    return ascii_is_of(c, "a-zA-Z0-9_.@+:=~,-");
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+size_t outgoing_name_read(struct span written, char *name)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < written.len; i++) {
+        char c = written.at[i];
+
+        if (c == '%') {
+            int high = i + 2 < written.len ? digit_of(written.at[i + 1]) : -1;
+            int low = high >= 0 ? digit_of(written.at[i + 2]) : -1;
+
+            c = low >= 0 ? (char)(high * 16 + low) : '\0';
+            if (c <= ' ' || c > '~' || is_plain(c))
+                return 0;
+            i += 2;
+        } else if (!is_plain(c)) {
+            return 0;
+        }
+        name[len++] = c;
+    }
+    return written.len > 0 && written.at[0] != '.' ? len : 0;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct outgoing_entry *a = left, *b = right;
@@ -61,6 +94,7 @@ void outgoing_seal(struct outgoing *outgoing, const char *issuer)
         span_of(how, sizeof how), span_text(issuer), span_text(outgoing->token_url), span_text(outgoing->client),
         span_text(outgoing->file), /* two routes may have one client and other tenants' secrets */
         span_text(outgoing->scopes), span_text(outgoing->audience), span_text(outgoing->resource),
+        span_text(outgoing->back_url), /* and so may two have one client and other accounts */
     };
     struct digest digest;
 
@@ -84,20 +118,30 @@ void outgoing_key(const struct outgoing *outgoing, struct span secret, struct sp
     parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
 }
 
+void outgoing_account_key(const struct outgoing *outgoing, struct span tenant, struct span principal, struct span login,
+                          struct lookup_key *key)
+{
+    const struct span parts[] = {span_of(outgoing->digest, DIGEST_BYTES), outgoing->entries->value, tenant, principal, login};
+
+    key->kind = LOOKUP_OUTGOING;
+    parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
+}
+
 struct packed {
     int64_t until_us;
-    size_t tenant, subject, token;
+    size_t tenant, subject, token, login;
     unsigned char outgoing[DIGEST_BYTES];
 };
 
 enum code outgoing_pack(const struct outgoing_wish *wish, struct buf *out)
 {
-    struct packed packed = {wish->until_us, wish->tenant.len, wish->subject.len, wish->token.len, {0}};
+    struct packed packed = {wish->until_us, wish->tenant.len, wish->subject.len, wish->token.len, wish->login.len, {0}};
 
     memcpy(packed.outgoing, wish->outgoing, sizeof packed.outgoing);
     buf_add_span(out, span_of((const char *)&packed, sizeof packed));
     buf_add_span(out, wish->tenant);
     buf_add_span(out, wish->subject);
+    buf_add_span(out, wish->login);
     return buf_add_span(out, wish->token);
 }
 
@@ -109,13 +153,14 @@ bool outgoing_unpack(struct span payload, struct outgoing_wish *wish)
         return false;
     memcpy(&packed, payload.at, sizeof packed);
     payload = span_part(payload, sizeof packed, SIZE_MAX);
-    if (payload.len != packed.tenant + packed.subject + packed.token)
+    if (payload.len != packed.tenant + packed.subject + packed.login + packed.token)
         return false;
     memcpy(wish->outgoing, packed.outgoing, sizeof wish->outgoing);
     wish->until_us = packed.until_us;
     wish->tenant = span_part(payload, 0, packed.tenant);
     wish->subject = span_part(payload, packed.tenant, packed.subject);
-    wish->token = span_part(payload, packed.tenant + packed.subject, packed.token);
+    wish->login = span_part(payload, packed.tenant + packed.subject, packed.login);
+    wish->token = span_part(payload, packed.tenant + packed.subject + packed.login, packed.token);
     return true;
 }
 
@@ -202,11 +247,9 @@ enum code outgoing_write_basic(struct span id, struct span secret, struct buf *o
 
 #define TYPE "urn:ietf:params:oauth:token-type:"
 
-enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
-                                 struct buf *form, struct buf *authorization)
+static void write_grant(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct buf *form)
 {
     bool is_exchange = outgoing->kind == OUTGOING_EXCHANGE;
-    struct buf id;
 
     http_write_field(form, "grant_type", is_exchange ? SPAN_LIT("urn:ietf:params:oauth:grant-type:token-exchange")
                                               : SPAN_LIT("client_credentials"));
@@ -217,12 +260,37 @@ enum code outgoing_write_request(const struct outgoing *outgoing, const struct o
     }
     http_write_field(form, "scope", span_text(outgoing->scopes));
     http_write_field(form, "audience", span_text(outgoing->audience));
+}
+
+/* Scopes were asked for on the page; who asks for a newer token gets those that the person gave. */
+static void write_account_grant(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct buf *form)
+{
+    const bool is_code = wish->code.len > 0;
+
+    http_write_field(form, "grant_type", is_code ? SPAN_LIT("authorization_code") : SPAN_LIT("refresh_token"));
+    http_write_field(form, is_code ? "code" : "refresh_token", is_code ? wish->code : wish->token);
+    if (is_code) {
+        http_write_field(form, "redirect_uri", span_text(outgoing->back_url));
+        http_write_field(form, "code_verifier", wish->verifier);
+    }
+}
+
+enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
+                                 struct buf *form, struct buf *authorization)
+{
+    struct buf id;
+
+    if (outgoing->kind == OUTGOING_ACCOUNT)
+        write_account_grant(outgoing, wish, form);
+    else
+        write_grant(outgoing, wish, form);
     http_write_field(form, "resource", span_text(outgoing->resource));
     buf_init(&id, 4096);
     write_client(outgoing, wish->tenant, &id);
-    if (outgoing->is_posted) {
+    if (outgoing->is_posted || (outgoing->kind == OUTGOING_ACCOUNT && secret.len == 0)) {
         http_write_field(form, "client_id", buf_peek(&id));
-        http_write_field(form, "client_secret", secret);
+        if (secret.len > 0)
+            http_write_field(form, "client_secret", secret);
     } else {
         (void)outgoing_write_basic(buf_peek(&id), secret, authorization);
     }
@@ -347,4 +415,49 @@ void outgoing_read_error(struct span body, char error[64])
         error[len] = text.at[len];
     error[len] = '\0';
     json_text_fini(&answer);
+}
+
+void outgoing_read_refresh(struct span body, struct buf *refresh, struct buf *scopes)
+{
+    struct json_text answer;
+    enum code code = json_text_read(&answer, body, &json_file_rules, ANSWER_BYTES);
+    struct span token = code == CODE_OK ? json_member_text(answer.root, "refresh_token") : SPAN_NONE;
+
+    if (token.len > 0)
+        buf_add_span(refresh, token);
+    if (code == CODE_OK && json_member_text(answer.root, "scope").len > 0)
+        buf_add_span(scopes, json_member_text(answer.root, "scope"));
+    if (token.len > 0)
+        mem_wipe((void *)(uintptr_t)token.at, token.len); /* as of an access token */
+    json_text_fini(&answer);
+}
+
+/* ---- a person lets the gate in ---- */
+
+enum code outgoing_write_page(const struct outgoing *outgoing, struct span page, struct span state, struct span verifier,
+                              struct buf *out)
+{
+    unsigned char sum[DIGEST_BYTES];
+    struct buf form, challenge;
+
+    digest_of(verifier, sum);
+    buf_init(&form, 65536);
+    buf_init(&challenge, 64);
+    (void)base64url_encode(span_of((const char *)sum, sizeof sum), &challenge);
+    http_write_field(&form, "response_type", SPAN_LIT("code"));
+    http_write_field(&form, "client_id", span_text(outgoing->client));
+    http_write_field(&form, "redirect_uri", span_text(outgoing->back_url));
+    http_write_field(&form, "scope", span_text(outgoing->scopes));
+    http_write_field(&form, "audience", span_text(outgoing->audience));
+    http_write_field(&form, "resource", span_text(outgoing->resource));
+    http_write_field(&form, "state", state);
+    http_write_field(&form, "code_challenge", buf_peek(&challenge));
+    http_write_field(&form, "code_challenge_method", SPAN_LIT("S256"));
+    buf_add_span(out, page);
+    buf_add_byte(out, span_find(page, '?') < page.len ? '&' : '?');
+    buf_add_span(out, buf_peek(&form));
+    buf_fail(out, buf_code(&form) != CODE_OK ? buf_code(&form) : buf_code(&challenge));
+    buf_fini(&challenge);
+    buf_fini(&form);
+    return buf_code(out);
 }

@@ -24,7 +24,7 @@
 #define OUTGOING_LONGEST_US INT64_C(86400000000)
 
 /* NONE: the agent's own header goes up, unless the credential in it was consumed. */
-enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_PROGRAM, OUTGOING_CLIENT, OUTGOING_EXCHANGE };
+enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_PROGRAM, OUTGOING_CLIENT, OUTGOING_EXCHANGE, OUTGOING_ACCOUNT };
 
 /* Invariant: the names that outgoing.per_* leaves out are empty. */
 struct outgoing_entry {
@@ -62,14 +62,20 @@ struct outgoing {
     int64_t ttl_us;
     struct outgoing_entry *entries; /* sorted by outgoing_sort */
     size_t count;
-    const struct identity_provider *provider; /* CLIENT, EXCHANGE; likewise what follows */
+    const struct identity_provider *provider; /* CLIENT, EXCHANGE, ACCOUNT; likewise what follows */
     const char *token_url;     /* NULL: where the provider's metadata say */
-    const char *client;        /* its id; with "{tenant}" where per_tenant */
+    const char *page_url;      /* ACCOUNT: where a person lets the gate in; likewise */
+    const char *back_url;      /* ACCOUNT: where his browser comes back */
+    const char *client;        /* its id; with "{tenant}" where per_tenant. ACCOUNT: its entry is empty where it has none */
     const char *scopes, *audience, *resource; /* NULL: not asked for */
     unsigned char digest[DIGEST_BYTES]; /* of all that decides what is asked for, but for the bytes of secrets */
     struct outgoing_health *health;
 };
 
+/* Reads from a file's name whom it is for. Letters, digits and what stands in names without meaning anything to a file system
+ * stand for themselves; other visible characters are written as %2F, which plain ones never are, so that nobody has two names.
+ * Takes: name: written.len bytes. Returns: how many it has; 0: it is nobody's. */
+size_t outgoing_name_read(struct span written, char *name);
 void outgoing_sort(struct outgoing *outgoing);
 /* Takes: issuer: the provider's. */
 void outgoing_seal(struct outgoing *outgoing, const char *issuer);
@@ -81,16 +87,21 @@ void outgoing_fini(struct outgoing *outgoing);
 
 struct outgoing_wish {
     unsigned char outgoing[DIGEST_BYTES]; /* digest of its configuration, which a reload may have replaced by now */
-    int64_t until_us;    /* EXCHANGE: the agent's token ends then; likewise what follows the tenant */
-    struct span tenant;  /* where per_tenant */
-    struct span subject; /* whom the answer must be for */
-    struct span token;   /* the agent's */
+    int64_t until_us;    /* EXCHANGE: the agent's token ends then */
+    struct span tenant;  /* where per_tenant; ACCOUNT: whose account it is */
+    struct span subject; /* EXCHANGE: whom the answer must be for; ACCOUNT: likewise whose */
+    struct span token;   /* EXCHANGE: the agent's; ACCOUNT: for which a newer one is asked, not packed */
+    struct span login;   /* ACCOUNT: the issuer of the caller's token; empty: he has shown none */
+    struct span code, verifier; /* ACCOUNT: what a person's browser brought, and what PKCE proves; not packed */
 };
 enum code outgoing_pack(const struct outgoing_wish *wish, struct buf *out) MUST_USE;
 bool outgoing_unpack(struct span payload, struct outgoing_wish *wish); /* into the payload */
 /* Takes: secret: of its entry, so that a new one gets a new token; token: the agent's, or empty. */
 void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
                   struct lookup_key *key);
+/* Of an ACCOUNT. Takes: login: the issuer of the token that the caller has shown; at == NULL: he has shown none. */
+void outgoing_account_key(const struct outgoing *outgoing, struct span tenant, struct span principal, struct span login,
+                          struct lookup_key *key);
 
 /* `Basic …` of a client (RFC 6749, 2.3.1: both are encoded before they are joined). */
 enum code outgoing_write_basic(struct span id, struct span secret, struct buf *out);
@@ -126,5 +137,13 @@ enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body
                                struct outgoing_token **token, struct why *why) MUST_USE;
 /* Reads an answer with any other status: error is "invalid_client" and the like, or "". */
 void outgoing_read_error(struct span body, char error[64]);
+/* Appends what an answer with status 200 has besides, where it has it: the token for newer ones, and the scopes given. */
+void outgoing_read_refresh(struct span body, struct buf *refresh, struct buf *scopes);
+
+/* ---- a person lets the gate in (RFC 6749, 4.1; RFC 7636) ---- */
+
+/* Where the browser goes. Takes: page: the provider's, which may have a query; verifier: the page gets its SHA-256. */
+enum code outgoing_write_page(const struct outgoing *outgoing, struct span page, struct span state, struct span verifier,
+                              struct buf *out) MUST_USE;
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/provider.h"
 
+#include "base/num.h"
 #include "crypto/parts.h"
 #include "crypto/secret.h"
+#include "os/sock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,3 +100,41 @@ static void token_unref(void *result)
 const struct lookup_type identity_keys_type = {keys_ref, keys_unref};
 const struct lookup_type identity_token_type = {token_ref, token_unref};
 const struct lookup_type identity_introspection_type = {introspection_ref, introspection_unref};
+
+/* ---- URLs ---- */
+
+const char *identity_url_split(struct span text, struct http_authority *authority, bool *is_tls)
+{
+    struct span host;
+
+    *is_tls = span_starts_with(text, SPAN_LIT("https://"));
+    if (!*is_tls && !span_starts_with(text, SPAN_LIT("http://")))
+        return "it does not begin with https://";
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '#' || text.at[i] == '"' || text.at[i] == '\\')
+            return "it holds a fragment, a blank or a character that is no URL's";
+    text = span_part(text, *is_tls ? 8 : 7, SIZE_MAX);
+    text = span_part(text, 0, span_find(text, '/'));
+    text = span_part(text, 0, span_find(text, '?'));
+    if (!http_authority_read(text, authority))
+        return "its host is not written as a name, a name and a port, or an address";
+    host = authority->name;
+    if (host.at[0] == '[')
+        host = span_part(host, 1, host.len - 2);
+    if (!*is_tls && !sock_host_is_loopback(host))
+        return "by plain http anybody on the way could put keys of his own in their place";
+    return NULL;
+}
+
+uint16_t identity_url_port(const char *url)
+{
+    struct http_authority authority;
+    uint64_t port;
+    bool is_tls;
+
+    if (identity_url_split(span_text(url), &authority, &is_tls) != NULL)
+        return 0;
+    if (authority.port.len > 0 && num_u64(authority.port, &port) == CODE_OK && port <= UINT16_MAX)
+        return (uint16_t)port;
+    return is_tls ? 443 : 80;
+}

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/ref.h"
+#include "http/authority.h"
 #include "identity/token.h"
 #include "identity/lookup.h"
 #include "tls/tls.h"
@@ -51,5 +52,9 @@ struct identity_introspection *identity_introspection_new(struct buf *answer_tak
 
 /* How each kind of result is counted, for lookup_new. */
 extern const struct lookup_type identity_keys_type, identity_token_type, identity_introspection_type;
+
+/* A URL of a provider's: https, or http on this machine. Returns: what is wrong with it, or NULL. */
+const char *identity_url_split(struct span text, struct http_authority *authority, bool *is_tls);
+uint16_t identity_url_port(const char *url); /* of one that was read; 0: it is none */
 
 #endif

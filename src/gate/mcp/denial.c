@@ -159,12 +159,16 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         buf_add_text(out, denial->reason == REASON_ANSWER_WITHHELD
                               ? "This call was made, and what came back is withheld; do not retry it."
                           : denial->reason == REASON_STOPPED_AMID ? "Do not retry this call."
+                          : denial->reason == REASON_ACCOUNT_MISSING ? "This call was not made."
                                                                   : "This call was not permitted; do not retry it unchanged.");
         if (denial->reason == REASON_STOPPED || denial->reason == REASON_STOPPED_AMID ||
+            denial->reason == REASON_ACCOUNT_MISSING ||
             denial->reason == REASON_AGENT_UNKNOWN || denial->reason == REASON_APPROVAL_REFUSED ||
             denial->reason == REASON_OUTGOING_MISSING ||
             (denial->reason >= REASON_INNER_CALL && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));
+        if (denial->connect != NULL)
+            buf_addf(out, " Whoever it is connects it at %s/connect; then the call can be made again.", denial->connect);
         break;
     case DENIAL_RATE:
         if (denial->reason == REASON_APPROVAL_LIMIT)
@@ -222,6 +226,11 @@ static void write_result(const struct mcp_message *message, const struct mcp_den
 /* The question to the person, as the members that its two forms share (2025-11-25 and 2026-07-28, client/elicitation). */
 static void put_question(const struct mcp_denial *denial, struct buf *out)
 {
+    if (denial->connect != NULL) {
+        buf_addf(out, "\"mode\":\"url\",\"url\":\"%s/connect\",\"message\":\"The call needs your own account at the server. "
+                 "Log in on this page, and connect it.\"", denial->connect);
+        return;
+    }
     buf_addf(out, "\"mode\":\"url\",\"url\":\"%s/held/%llu\",\"message\":\"A call in your name needs your approval. Log in on "
              "this page, look at what it would do, and decide.\"", denial->console, (unsigned long long)denial->asked);
 }
@@ -244,7 +253,7 @@ static void write_offer(const struct mcp_message *message, const struct mcp_deni
         buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", MCP__CODE_URL);
         json_write_string(out, text);
         buf_addf(out, ",\"data\":{\"elicitations\":[{\"elicitationId\":\"callgate-%llu\",",
-                 (unsigned long long)denial->asked);
+                 (unsigned long long)(denial->asked != 0 ? denial->asked : denial->decision));
         put_question(denial, out);
         buf_add_text(out, "}],");
         mcp__denial_write(out, code, denial->decision);

@@ -19,7 +19,9 @@ struct mcp_denial {
     struct span say;         /* the rule's sentence for the agent; or empty */
     uint64_t decision;       /* seq; 0: none (JSON null) */
     uint64_t asked;          /* APPROVAL: the decision by which people find the call; 0: nobody was asked */
-    const char *console;     /* APPROVAL: where who asks decides it himself, to be opened by his client; NULL: he is not told */
+    const char *console;     /* where who asks decides a held call himself, or connects his account, to be opened by his client;
+                              * NULL: he is not told so */
+    const char *connect;     /* ACCOUNT_MISSING: the console, for the sentence; else NULL */
     uint64_t retry_after_s;  /* told to the model; 0: nothing is known, or it does not help */
     bool wants_sse;          /* what Accept and the route's `denials` come to */
     bool was_sent;           /* the call has gone up, so that what it does may be done */

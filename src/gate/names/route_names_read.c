@@ -54,6 +54,19 @@ bool conf_unwraps(struct conf_file *file, struct span upstream, struct span tool
     return is_declared;
 }
 
+enum code route_names_connected(struct conf_file *file, struct route_names *names, struct faults *faults)
+{
+    const struct yaml_node *root;
+    enum code code = conf_file_root(file, &root, faults);
+    const struct yaml_node *routes = code == CODE_OK ? yaml_member(root, "routes") : NULL;
+
+    for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && code == CODE_OK; route = route->next)
+        if (yaml_member(yaml_member(yaml_member(route, "upstream"), "authorization"), "connect") != NULL &&
+            yaml_member(route, "name") != NULL)
+            code = route_names_add(names, yaml_member(route, "name")->text);
+    return code;
+}
+
 int route_names_take(struct conf_file *file, struct route_names *names)
 {
     struct faults faults;

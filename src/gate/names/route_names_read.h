@@ -13,6 +13,8 @@
 
 /* What upstreams there are. Reads nothing but the names, so that whoever may read the file and nothing else can. */
 enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
+/* Likewise those to which people connect accounts of their own. */
+enum code route_names_connected(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
 /* The same for a command. Returns: OPTIONS_GO, or the exit status after a sentence. */
 int route_names_take(struct conf_file *file, struct route_names *names);
 /* Adds strays: what is lost to `faults`, the rest to `warnings`; one of them may be both. */

@@ -9,6 +9,7 @@
 #include "json/doc.h"
 #include "os/clock.h"
 #include "os/pause.h"
+#include "providers/account_desk.h"
 #include "runner/runner.h"
 
 #include <pthread.h>
@@ -24,6 +25,7 @@ struct outgoing_desk {
     pthread_mutex_t lock;
     struct list parked; /* under the lock */
     struct list heard;  /* main's: what programs are about to say */
+    struct account_desk *accounts;
 };
 
 /* One token that is asked for. A fetch is with web/, on the desk, or with the function that goes on with it. */
@@ -35,6 +37,7 @@ struct fetch {
     struct outgoing_wish wish; /* as work.payload has it */
     const struct proxy_route *route;
     const struct outgoing *outgoing;
+    const struct proxy_fetched *of; /* both */
     struct outgoing_token *token; /* the token that is to be verified; NULL: the provider has given none yet */
     int64_t asked_us;             /* by the wall clock */
     int64_t parked_us;            /* by the monotonic clock, when it was parked first */
@@ -295,7 +298,7 @@ static void begin(struct fetch *fetch)
     char endpoint[1024];
     size_t len;
 
-    if (outgoing->kind == OUTGOING_PROGRAM) {
+    if (outgoing->kind == OUTGOING_PROGRAM || outgoing->kind == OUTGOING_ACCOUNT) {
         park(fetch);
         fetch->desk->ways.poke(fetch->desk->ways.providers);
     } else if (outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us <= clock_wall_us()) {
@@ -323,6 +326,7 @@ static bool find_outgoing(struct fetch *fetch)
         if (memcmp(outgoing->digest, fetch->wish.outgoing, sizeof outgoing->digest) == 0) {
             fetch->route = fetch->conf->fetched[i].route;
             fetch->outgoing = outgoing;
+            fetch->of = &fetch->conf->fetched[i];
             return true;
         }
     }
@@ -369,11 +373,26 @@ static bool has_keys(struct fetch *fetch)
     return false;
 }
 
+/* On main, which has the store. */
+static void ask_account(struct fetch *fetch, bool is_late)
+{
+    if (account_desk_fetch(fetch->desk->accounts, fetch->conf, fetch->of, &fetch->work.key, &fetch->wish) == CODE_OK)
+        end(fetch); /* the look-up is the accounts' desk's to answer */
+    else if (is_late)
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "its metadata do not come, or the store is being written all the time");
+    else
+        park(fetch);
+}
+
 static void go_on(struct fetch *fetch)
 {
     int64_t waited_us = clock_monotonic_us() - fetch->parked_us;
     bool is_late = waited_us > PARKED_US;
 
+    if (fetch->outgoing->kind == OUTGOING_ACCOUNT) {
+        ask_account(fetch, is_late);
+        return;
+    }
     if (fetch->outgoing->kind == OUTGOING_PROGRAM) {
         ask_program(fetch);
         return;
@@ -399,7 +418,8 @@ static void go_on(struct fetch *fetch)
 /* The key of a token that a route has for all. Returns: false: there is none. */
 static bool key_of(const struct outgoing *outgoing, struct lookup_key *key)
 {
-    if (outgoing->kind == OUTGOING_EXCHANGE || outgoing->per_tenant || outgoing->count == 0)
+    if (outgoing->kind == OUTGOING_EXCHANGE || outgoing->kind == OUTGOING_ACCOUNT || outgoing->per_tenant ||
+        outgoing->count == 0)
         return false;
     outgoing_key(outgoing, outgoing->entries[0].value, SPAN_NONE, SPAN_NONE, key);
     return true;
@@ -449,6 +469,12 @@ void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf)
         go_on(LIST_ENTRY(link, struct fetch, all));
     }
     fetch_ahead(desk, conf, false);
+    account_desk_look(desk->accounts, conf);
+}
+
+void outgoing_desk_changed(struct outgoing_desk *desk)
+{
+    account_desk_changed(desk->accounts);
 }
 
 void outgoing_desk_anew(struct outgoing_desk *desk, const struct proxy_conf *conf)
@@ -467,7 +493,7 @@ enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_de
     list_init(&desk->parked);
     list_init(&desk->heard);
     lock_init(&desk->lock);
-    return CODE_OK;
+    return account_desk_new(ways, &desk->accounts);
 }
 
 void outgoing_desk_free(struct outgoing_desk **desk)
@@ -485,6 +511,7 @@ void outgoing_desk_free(struct outgoing_desk **desk)
         runner_hear_end(&LIST_ENTRY(link, struct fetch, all)->hearing);
         end(LIST_ENTRY(link, struct fetch, all));
     }
+    account_desk_free(&(*desk)->accounts);
     pthread_mutex_destroy(&(*desk)->lock);
     mem_free(*desk);
     *desk = NULL;

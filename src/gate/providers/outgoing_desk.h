@@ -12,36 +12,20 @@
 #define PROVIDERS_OUTGOING_DESK_H
 
 #include "identity/lookup.h"
-#include "lane/conf.h"
-#include "web/web.h"
+#include "providers/outgoing_ways.h"
 
 /* A question that nobody answers any more, because a reload removed the provider that it was for, is refused at least so
  * long: who waits for it still has the old configuration, and would ask again at once. */
 #define PROVIDERS_GONE_US INT64_C(1000000)
 
 struct outgoing_desk;
-struct providers;
-
-/* How a desk gets at what it needs; all of it outlives the desk. */
-struct outgoing_ways {
-    struct lookups *lookups;
-    struct web *web;
-    struct providers *providers;
-    /* Writes an endpoint's URL by the issuer's metadata, as `token_endpoint`. Any thread. Returns: its length; 0: it is not
-     * known, or not yet: then the metadata are fetched. */
-    size_t (*endpoint)(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
-                       size_t size);
-    void (*poke)(struct providers *providers); /* main looks at the desk; any thread */
-    struct loop *loop;                         /* main's */
-    enum code (*dial)(void *context, struct span command, int *fd); /* to what a program says */
-    void *context;
-};
 
 enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_desk **desk) MUST_USE;
 void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
 void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct lookup_work *work_take);
 void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
 
+void outgoing_desk_changed(struct outgoing_desk *desk); /* somebody else has written the store */
 void outgoing_desk_anew(struct outgoing_desk *desk, const struct proxy_conf *conf); /* asks programs anew */
 
 /* The token of a route that has one for all. NULL: none, or nothing that may go up. The caller's reference. */

@@ -99,6 +99,7 @@ static size_t write_endpoint(struct providers *providers, const struct identity_
 {
     struct json_text metadata = {.root = NULL};
     struct providers_source *source;
+    const struct json_node *node = NULL;
     struct span found = SPAN_NONE;
     size_t len = 0;
 
@@ -106,7 +107,9 @@ static size_t write_endpoint(struct providers *providers, const struct identity_
     source = find_source(providers, provider->digest);
     if (source != NULL && !buf_is_empty(&source->metadata) &&
         json_text_read(&metadata, buf_peek(&source->metadata), &json_file_rules, IDENTITY_KEY_SET_BYTES_MAX) == CODE_OK)
-        found = json_member_text(metadata.root, name);
+        node = json_member(metadata.root, span_text(name));
+    if (node != NULL)
+        found = node->type == JSON_STRING ? node->text : node->raw;
     lock_give(&providers->lock);
     if (found.at != NULL && found.len < size) {
         len = found.len;
@@ -163,6 +166,11 @@ void providers_look(struct providers *providers)
     for (size_t i = 0; i < providers->source_count; i++)
         providers__look_at(providers, &providers->sources[i], now_us);
     outgoing_desk_look(providers->desk, providers->proxy);
+}
+
+void providers_store_changed(struct providers *providers)
+{
+    outgoing_desk_changed(providers->desk);
 }
 
 static void poked(void *context)
@@ -255,7 +263,8 @@ enum code providers_new(const struct providers_conf *conf, struct providers **ou
     code = providers->store != NULL ? lookup_new(&lookups, &providers->lookups) : CODE_NOMEM;
     ways = (struct outgoing_ways){.lookups = providers->lookups, .web = conf->web, .providers = providers,
                                   .endpoint = write_endpoint, .poke = poke, .loop = conf->loop, .dial = conf->dial,
-                                  .context = conf->context};
+                                  .context = conf->context, .db = conf->db, .store = providers->store, .asker = conf->gate,
+                                  .stored = conf->stored};
     if (code == CODE_OK)
         code = outgoing_desk_new(&ways, &providers->desk);
     if (code == CODE_OK)

@@ -10,6 +10,7 @@
 #ifndef PROVIDERS_PROVIDERS_H
 #define PROVIDERS_PROVIDERS_H
 
+#include "db/db.h"
 #include "identity/lookup.h"
 #include "os/loop.h"
 #include "lane/conf.h"
@@ -21,9 +22,12 @@ struct providers_conf {
     struct loop *loop;
     struct web *web;
     const char *store;        /* beside which sets are kept */
+    struct db *db;            /* that store, which main asks */
+    const char *gate;         /* this gate's name among those on the store; lives as long as it */
     struct proxy_conf *proxy; /* a reference is taken */
     void (*settled)(void *context); /* something was answered: workers look; any thread */
     enum code (*dial)(void *context, struct span command, int *fd); /* to what a program says; any thread */
+    void (*stored)(void *context); /* people's accounts were written into the store; main */
     void *context;
 };
 
@@ -35,6 +39,7 @@ struct lookups *providers_lookups(struct providers *providers);
 /* SIGHUP: takes the new providers. Everything verified so far is forgotten, and every set is fetched anew. */
 void providers_reload(struct providers *providers, struct proxy_conf *proxy);
 void providers_look(struct providers *providers); /* a few times a second: what is due */
+void providers_store_changed(struct providers *providers); /* somebody else has written the store */
 
 /* Has the provider's set fetched, as a call with an unknown key id does; both share one limit of rate. Any thread. */
 void providers_newer_keys(struct providers *providers, const struct identity_provider *provider);

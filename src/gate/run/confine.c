@@ -99,7 +99,7 @@ static enum code may_ask(const struct proxy_conf *conf)
 
     for (size_t i = 0; code == CODE_OK && asked_url(conf, i, &url); i++)
         if (url != NULL)
-            code = sandbox_may_connect(conf_url_port(url), POSTER);
+            code = sandbox_may_connect(identity_url_port(url), POSTER);
     return code;
 }
 
@@ -284,8 +284,8 @@ enum code serve__check_ports(const struct serve *serve, const struct conf *fresh
             return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
                            "restart it", fresh->path, fresh->names[i].port, fresh->names[i].host);
     for (size_t i = 0; asked_url(fresh->proxy, i, &url); i++)
-        if (url != NULL && !sandbox_knows_port(conf_url_port(url)))
+        if (url != NULL && !sandbox_knows_port(identity_url_port(url)))
             return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
-                           "restart it", fresh->path, conf_url_port(url), url);
+                           "restart it", fresh->path, identity_url_port(url), url);
     return CODE_OK;
 }

@@ -249,6 +249,7 @@ void serve__follow_store(struct serve *serve)
     }
     serve->store_busy = 0;
     serve->store_seen = now;
+    providers_store_changed(serve->providers);
     serve->store_fault.text[0] = '\0';
     serve->owes_events = true;
 }

@@ -177,11 +177,17 @@ static void wake_workers(void *context)
         proxy_wake(proxy_wake_context(serve->proxy, i));
 }
 
+static void accounts_stored(void *context)
+{
+    ((struct serve *)context)->owes_events = true;
+}
+
 static enum code open_providers(struct serve *serve, struct why *why)
 {
     const struct providers_conf conf = {
-        .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .proxy = serve->conf->proxy,
-        .settled = wake_workers, .dial = serve__dial_command, .context = serve,
+        .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .db = serve->store, .gate = serve->gate_mark,
+        .proxy = serve->conf->proxy,
+        .settled = wake_workers, .dial = serve__dial_command, .stored = accounts_stored, .context = serve,
     };
     enum code code = providers_new(&conf, &serve->providers, why);
 

@@ -134,6 +134,8 @@
     X(UPSTREAM_TLS, "upstream_tls", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's certificate or TLS is not acceptable.")  \
     X(UPSTREAM_CONNECT_TIMEOUT, "upstream_connect_timeout", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not accept the connection in time.") \
     X(OUTGOING_MISSING, "outgoing_missing", GATE, 403, 4030, POLICY, "The gate has no credential of this caller for the upstream.") \
+    X(ACCOUNT_MISSING, "account_missing", GATE, 403, 4030, POLICY,                                                             \
+      "The caller has not connected an account of his own at the upstream, or it has ended.")                                  \
     X(OUTGOING_UNAVAILABLE, "outgoing_unavailable", GATE, 503, 5030, UNAVAILABLE,                                              \
       "The gate has no credential for the upstream at the moment.")                                                           \
     X(EXCHANGE_REFUSED, "exchange_refused", GATE, 503, 5030, UNAVAILABLE,                                                      \

@@ -78,7 +78,7 @@ static void test_what_is_read(void **state)
     assert_true(corp->rules.leeway_us == 5000000 && corp->rules.longest_us == INT64_C(7200000000) &&
                 corp->stale_us == INT64_C(3600000000) && other->stale_us == INT64_C(86400000000));
     assert_int_equal(corp->rules.algorithms, identity_algorithm_bit(SPAN_LIT("ES256")) | identity_algorithm_bit(SPAN_LIT("EdDSA")));
-    assert_int_equal(conf_url_port(corp->keys_url), 8443);
+    assert_int_equal(identity_url_port(corp->keys_url), 8443);
     assert_true(span_is(corp->introspect.secret, "se cret") && strcmp(corp->introspect.id, "gate") == 0);
     assert_true(other->rules.id_token_like && other->introspect_url == NULL && strstr(other->keys_file, "/set.json") != NULL);
     assert_memory_not_equal(corp->digest, other->digest, DIGEST_BYTES);
