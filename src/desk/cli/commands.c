@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command with its operands and options, and who may give it over the gate's socket. What a guest may name there hangs on
  * the type of an option or operand alone: tests/unit/cli/test_commands.c goes through all of them. */
+#include "cli/commands_people_tbl.h"
 #include "cli/commands_priv.h"
 
 #include "run/serve_usage.h"
@@ -47,24 +48,7 @@ const struct command commands[] = {
      ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"
            "and disk, and connects to nobody. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
 
-    {IS("stop", cmd_stop, "stop calls at once: a tenant's, a person's, an agent's, a server's, a tool's"),
-     .roles = RESPONDERS | ADMINS, .writes = true,
-     BEHIND("(--tenant NAME | --principal NAME | ... | --all) --why TEXT [OPTIONS]"),
-     ABOUT("Denies, within a second and whatever the policy says, each call that has all that is named, and cancels\n"
-           "those that are under way; what servers did of these is not undone. Cancelling, and the end of a session, stay\n"
-           "open. Held calls stay held, and nobody can approve them. No restart ends a stop: `resume` does, or its time."),
-     OPTIONS(TEXT("tenant", tenant, "NAME", "whose agents"), TEXT("principal", principal, "NAME", "in whose name they call"),
-             TEXT("agent", agent, "NAME", "which agent"), TEXT("upstream", upstream, "NAME", "which server"),
-             TEXT("tool", tool, "NAME", "which tool"),
-             TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"), FLAG("all", all, "every call"),
-             DURATION("for", lasts_ms, "how long: 30min, 2h; until it is lifted by default"),
-             REASON("it deletes what it should read"), FLEET, JSON, STORE)},
-    {IS("resume", cmd_resume, "lift a stop"), .roles = RESPONDERS | ADMINS, .writes = true,
-     ABOUT("Lifts a stop: such calls are judged by the policy again. A responder lifts his own, an admin any."),
-     OPERANDS(NUMBERED("STOP", "stops")), OPTIONS(REASON("the agent was mended"), FLEET, JSON, STORE)},
-    {IS("stops", cmd_stops, "show what is stopped"), .roles = ANYBODY,
-     ABOUT("Lists the stops that stand; with --all those that were lifted or are over, too."),
-     OPTIONS(FLAG("all", all, "also what was lifted, or is over"), JSON_LINES, STORE)},
+    COMMANDS_OF_STOPS,
 
     GROUP("policy", "policies"),
     {IS("policy check", cmd_policy_check, "read policy files: all errors, then warnings"),
@@ -255,6 +239,8 @@ const struct command commands[] = {
      OPTIONS(SAID("Eve is no customer"),
              DURATION("for", lasts_ms, "how long it stays denied: 30min, 2h, 7d; 24h by default", .most = YEAR_MS), OF_DECISION,
              JSON_LINES, STORE)},
+
+    COMMANDS_OF_ACCOUNTS,
 
     GROUP("tools", "definitions of tools"),
     {IS("tools list", cmd_tools_list, "what servers say that their tools are, and whether it is accepted"), .roles = ANYBODY,

@@ -65,6 +65,7 @@ extern command_fn cmd_policy_check, cmd_policy_fmt, cmd_policy_test, cmd_policy_
 extern command_fn cmd_approvals_list, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;
 extern command_fn cmd_tools_list, cmd_tools_show, cmd_tools_diff, cmd_tools_fetch, cmd_tools_accept, cmd_tools_withdraw;
 extern command_fn cmd_fleet_init, cmd_fleet_join, cmd_fleet_leave, cmd_fleet_rejoin, cmd_fleet_upgrade, cmd_fleet_status;
+extern command_fn cmd_connect_begin, cmd_connect_finish, cmd_connect_list, cmd_connect_revoke, cmd_connect_rekey;
 extern command_fn cmd_stop, cmd_resume, cmd_stops;
 extern command_fn cmd_key_create, cmd_key_list, cmd_key_revoke, cmd_plan_sign, cmd_plan_check, cmd_identity_explain;
 extern command_fn cmd_audit_query, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,

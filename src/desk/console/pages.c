@@ -147,7 +147,7 @@ static void go_there(struct visit *visit, size_t client)
         log_warn("console", "nobody can log in by %s: %s", by_code_name(client), why.text);
         show_login(visit, 503, "The provider cannot be asked at the moment; try again.");
     } else {
-        visit_set_login(visit, cookie);
+        visit_set_begun(visit, VISIT_LOGIN, cookie);
         visit_go(visit, buf_peek(&where).at);
     }
     buf_fini(&where);
@@ -158,7 +158,8 @@ static void page_come_back(struct visit *visit, struct span name)
 {
     const struct request *request = &visit->request;
     const struct by_code_answer answer = {
-        .cookie = visit_login_cookie(visit), .state = request_field(request, "state"), .code = request_field(request, "code"),
+        .cookie = visit_begun_cookie(visit, VISIT_LOGIN), .state = request_field(request, "state"),
+        .code = request_field(request, "code"),
         .error = request_field(request, "error"), .issuer = request_field(request, "iss"),
     };
     char origin[VISIT_ORIGIN_BYTES];
@@ -173,7 +174,7 @@ static void page_come_back(struct visit *visit, struct span name)
         return;
     }
     session_init(&session);
-    visit_set_login(visit, "");
+    visit_set_begun(visit, VISIT_LOGIN, "");
     visit_origin(visit, origin);
     if (places_take(&trying.codes, visit->address, TURN_MS)) {
         code = by_code_end(client, span_text(origin), &answer, &session, &next, &why);
@@ -318,6 +319,8 @@ static const struct {
     SHAPE("/now", shape_now), SHAPE("/policies", shape_policies), SHAPE("/policies/#", shape_policy),
     SHAPE("/policies/diff", shape_diff), SHAPE("/policies/replay", shape_replay), SHAPE("/tools", shape_tools),
     SHAPE("/tool", shape_tool), SHAPE("/evidence", shape_evidence), SHAPE("/fleet", shape_fleet),
+    SHAPE("/connect", shape_connect), CHANGE("/connect", shape_connect), FORM("/connect/*", page_connect_begin),
+    PAGE("/connect/*", page_connect_back),
     CHANGE("/policies/#", shape_policy), CHANGE("/tool", shape_tool),
 };
 

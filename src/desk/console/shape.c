@@ -59,6 +59,11 @@ const struct shape shape_evidence = {
     .parts = {{"files", "audit files --json", true, NULL},
               {"verify", "audit verify --json --all --progress", true, "verify"}}};
 
+const struct shape shape_connect = {
+    .page = "connect", .title = "Accounts", .words = texts_connect, .fields = "all account word why",
+    .parts = {{"accounts", "connect list --json !all", true, NULL}},
+    .changes = {{"revoke", "connect revoke --json +why #account", "/connect"}}};
+
 const struct shape shape_fleet = {
     .page = "fleet", .title = "Fleet", .words = texts_fleet, .fields = "",
     .parts = {{"fleet", "fleet status --json", false, NULL}}};

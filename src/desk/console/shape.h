@@ -39,7 +39,7 @@ struct shape {
 };
 
 extern const struct shape shape_now, shape_policies, shape_policy, shape_diff, shape_replay, shape_tools, shape_tool,
-    shape_evidence, shape_fleet;
+    shape_evidence, shape_fleet, shape_connect;
 
 /* As page_fn: the page of visit->shape in HTML, its document as JSON, and one of its changes. */
 void page_shape(struct visit *visit, struct span number);

@@ -20,6 +20,8 @@ TAKE_IN(texts_tools, "src/desk/console/tools.html");
 TAKE_IN(texts_tool, "src/desk/console/tool.html");
 TAKE_IN(texts_evidence, "src/desk/console/evidence.html");
 TAKE_IN(texts_fleet, "src/desk/console/fleet.html");
+TAKE_IN(texts_connect, "src/desk/console/connect.html");
+TAKE_IN(texts_connecting, "src/desk/console/connecting.html");
 TAKE_IN(texts_waits, "src/desk/console/waits.html");
 TAKE_IN(texts_css, "src/desk/console/console.css");
 TAKE_IN(texts_js, "src/desk/console/console.mjs");

@@ -27,7 +27,6 @@
 #define READ_BYTES 8192
 #define BRIEF_US INT64_C(200000)
 #define USUAL_US INT64_C(30000000)
-#define LOGIN_SUFFIX "-login"
 #define PIECE_BYTES 65536
 #define WHO_BYTES ((size_t)1 << 20) /* with all names that `approvers` of rules may have of him */
 
@@ -139,8 +138,8 @@ static void begin(struct visit *visit, int status, const char *type, const char 
         http_write_line(&head, SPAN_LIT("Location: "), span_text(where));
     if (file != NULL)
         buf_addf(&head, "Content-Disposition: attachment; filename=\"%s\"\r\n", file);
-    if (visit->comes_again)
-        http_write_line(&head, SPAN_LIT("Refresh: "), SPAN_LIT("1"));
+    if (visit->goes_on != NULL)
+        http_write_line(&head, SPAN_LIT("Refresh: "), span_text(visit->goes_on));
     buf_add_span(&head, buf_peek(&visit->cookies));
     http_write_line_u64(&head, SPAN_LIT("Content-Length: "), len);
     http_write_head_end(&head);
@@ -165,16 +164,16 @@ void visit_set_cookie(struct visit *visit, const char *cookie)
     set_cookie(visit, "", cookie, 0);
 }
 
-void visit_set_login(struct visit *visit, const char *cookie)
+void visit_set_begun(struct visit *visit, const char *of, const char *cookie)
 {
-    set_cookie(visit, LOGIN_SUFFIX, cookie, BY_CODE_LIFE_S);
+    set_cookie(visit, of, cookie, BY_CODE_LIFE_S);
 }
 
-struct span visit_login_cookie(const struct visit *visit)
+struct span visit_begun_cookie(const struct visit *visit, const char *of)
 {
-    char name[sizeof visit->conf->cookie + sizeof LOGIN_SUFFIX];
+    char name[sizeof visit->conf->cookie + sizeof VISIT_CONNECT];
 
-    (void)snprintf(name, sizeof name, "%s" LOGIN_SUFFIX, visit->conf->cookie);
+    (void)snprintf(name, sizeof name, "%s%s", visit->conf->cookie, of);
     return request_cookie(&visit->request, name);
 }
 
@@ -207,7 +206,7 @@ static void fill_view(struct visit *visit, const char *title)
         {"approvals", "approvals list"}, {"calls", "audit query"}, {"policies", "policy list"}, {"tools", "tools list"},
         {"evidence", "audit files"}, {"activate", "policy activate"}, {"diff", "policy diff"}, {"replay", "policy replay"},
         {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"},
-        {"fleet", visit->conf->has_fleet ? "fleet status" : ""},
+        {"fleet", visit->conf->has_fleet ? "fleet status" : ""}, {"accounts", "connect list"}, {"connects", "connect begin"},
     };
     struct doc *may = doc_add_object(visit->view, "may");
 
@@ -404,7 +403,7 @@ static void show_progress(struct visit *visit, const struct asking_progress *pro
     doc_int(waits, "total", progress != NULL ? (int64_t)progress->total : 0);
     doc_text(visit->view, "path", visit->request.path);
     doc_text(visit->view, "query", visit->request.query);
-    visit->comes_again = true;
+    visit->goes_on = "1";
     visit_show(visit, 200, "Under way", texts_waits);
 }
 

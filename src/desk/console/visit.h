@@ -54,7 +54,8 @@ struct visit {
     bool has_ended; /* somebody was, whose login the gate takes no more */
     bool is_answered;
     int status; /* of the page, where it is no usual one; 0: it is */
-    bool comes_again; /* the browser is to ask for the page once more, soon */
+    const char *goes_on; /* the page's Refresh. "1": it is asked for once more, soon; "0; url=URL": what comes next; NULL: it
+                          * stays */
     const struct shape *shape; /* of a page that is one */
     struct buf cookies; /* the head's lines that set some */
     struct doc *view;
@@ -89,9 +90,11 @@ void visit_go(struct visit *visit, const char *where); /* 303 */
 void visit_give(struct visit *visit, const char *type, const char *file, struct span bytes);
 /* Begins or ends the session in the browser, with the answer that follows. Takes: cookie "": it ends. */
 void visit_set_cookie(struct visit *visit, const char *cookie);
-/* Likewise what it keeps of a login that has begun at a provider's page. */
-void visit_set_login(struct visit *visit, const char *cookie);
-struct span visit_login_cookie(const struct visit *visit);
+/* Likewise what it keeps of something that has begun at a provider's page. Takes: of: the end of its name. */
+#define VISIT_LOGIN "-login"
+#define VISIT_CONNECT "-connect"
+void visit_set_begun(struct visit *visit, const char *of, const char *cookie);
+struct span visit_begun_cookie(const struct visit *visit, const char *of);
 
 /* "https://gate.example.com", as the browser calls the console. */
 void visit_origin(const struct visit *visit, char out[VISIT_ORIGIN_BYTES]);

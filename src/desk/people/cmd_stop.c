@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate stop, resume and stops: whose calls do not go on, whatever the policy says. */
-#include "people/stop.h"
+#include "people/own.h"
 
 #include "args/print.h"
 #include "base/num.h"
@@ -18,13 +18,6 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 512
-
-static bool only_own;
-
-void stops_restrict(void)
-{
-    only_own = true;
-}
 
 /* ---- a stop told ------------------------------------------------------------------------------------------------------- */
 
@@ -133,7 +126,7 @@ static enum code end_one(struct db *db, int64_t id, struct span actor, struct sp
 {
     struct db_stmt *stop;
     enum code code = db_find(db, "SELECT made_by FROM stop WHERE id = ?1", DB_VALUES(db_of_int(id)), &stop);
-    bool is_others = code == CODE_OK && only_own && !span_equals(db_text(stop, 0), actor);
+    bool is_others = code == CODE_OK && own_alone() && !span_equals(db_text(stop, 0), actor);
 
     db_finalize(&stop);
     if (code == CODE_NOT_FOUND)

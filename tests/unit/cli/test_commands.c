@@ -208,7 +208,8 @@ static void old_spellings_name_new_ones(void **state)
 static const char *const answer_nobody[] = {"serve", "pipe", "hook", "audit open", "audit prove", "plan sign", "logout", "telemetry",
                                             "completion", NULL};
 /* By what nothing is let through and nothing is taken away. */
-static const char *const need_no_reason[] = {"init", "tools fetch", "audit archive", NULL};
+static const char *const need_no_reason[] = {"init", "tools fetch", "audit archive", "connect begin", "connect finish",
+                                             "connect rekey", NULL};
 
 static bool is_among(const char *command, const char *const *list)
 {
