@@ -189,6 +189,12 @@ const TEST = {
   login: ({ account }) => { state.login = account; },                      // who is at the browser from now on
   account: ({ account, claims }) => { options.accounts[account] = claims; }, // more claims of a person, or of a service by its client id
   resource: ({ resource, ...more }) => { options.resources[resource] = more; },
+  refresh: () => ({ tokens: [...Adapter.all.keys()].filter((at) => at.startsWith('RefreshToken ')).map((at) => at.slice(13)) }), // that were given
+  forget: ({ account }) => {                                               // what a person let in is let in no more
+    for (const [at, value] of Adapter.all)
+      if (value.accountId === account && !at.startsWith('Session '))
+        Adapter.all.delete(at);
+  },
   seconds: ({ seconds }) => { options.seconds = seconds; },                // how long tokens live
   login_seconds: ({ seconds }) => { options.loginSeconds = seconds; },     // how long ID tokens live
   exchanged: ({ subject }) => { state.exchanged = subject; },              // whom exchanged tokens are for; null: the subject
