@@ -37,17 +37,20 @@ void rule_stops_free(struct rule_stops **stops)
     *stops = NULL;
 }
 
-/* Whether one waits that holds as long, or longer. */
-static bool waits(const struct rule_stops *stops, const struct rule_stop *stop)
+/* Whether none waits that holds as long, and few of its tenant's and kind do: a client can make up sessions without end. */
+static bool has_place(const struct rule_stops *stops, const struct rule_stop *stop)
 {
+    size_t alike = 0;
+
     for (size_t i = 0; i < atomic_load(&stops->count); i++) {
         const struct rule_stop *one = &stops->of[i].what;
+        bool is_alike = one->by == stop->by && span_equals(one->tenant, stop->tenant);
 
-        if (one->by == stop->by && one->lasts_us >= stop->lasts_us && span_equals(one->tenant, stop->tenant) &&
-            span_equals(one->name, stop->name))
-            return true;
+        if (is_alike && one->lasts_us >= stop->lasts_us && span_equals(one->name, stop->name))
+            return false;
+        alike += is_alike;
     }
-    return false;
+    return alike < RULE_STOPS_MAX / 8;
 }
 
 static struct span keep(char **at, struct span text)
@@ -67,7 +70,7 @@ void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
 
     lock_take(&stops->lock);
     count = atomic_load(&stops->count);
-    if (count < RULE_STOPS_MAX && !waits(stops, stop))
+    if (count < RULE_STOPS_MAX && has_place(stops, stop))
         at = mem_alloc(stop->rule.len + stop->tenant.len + stop->name.len + 1);
     if (at != NULL) {
         stops->of[count].texts = at;

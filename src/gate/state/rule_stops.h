@@ -11,7 +11,7 @@
 
 #include "state/stops.h"
 
-#define RULE_STOPS_MAX 256 /* that wait */
+#define RULE_STOPS_MAX 256 /* that wait; of a tenant and kind an eighth */
 
 struct rule_stop {
     enum stop_by by;

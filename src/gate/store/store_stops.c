@@ -79,24 +79,22 @@ enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *
     return db_why(why, code, db, "storing the stop");
 }
 
-/* Returns: CODE_EXISTS: such a stop stands, for as long or longer, or too many do. */
+/* Returns: CODE_EXISTS: such a stop stands, for as long or longer, or too many of its kind do. */
 static enum code has_room(struct db *db, const struct store_stop *stop, int64_t now_us)
 {
     const struct span *by = stop->what.by;
     struct db_stmt *row = NULL;
-    int64_t standing = 0, same = 0;
-    enum code code = db_find(db, "SELECT count(*), sum(principal IS ?3 AND agent IS ?4 AND session IS ?5 AND "
-                             "until_us - made_us >= ?6) FROM stop WHERE " STANDS "AND rule IS NOT NULL AND tenant IS ?2",
+    enum code code = db_find(db, "SELECT count(*) >= ?7 OR total(principal IS ?3 AND agent IS ?4 AND session IS ?5 AND "
+                             "until_us - made_us >= ?6) > 0 FROM stop WHERE " STANDS "AND rule IS NOT NULL AND tenant IS ?2 "
+                             "AND (principal IS NULL) = (?3 IS NULL) AND (agent IS NULL) = (?4 IS NULL)",
                              DB_VALUES(db_of_int(now_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
                                        db_of_text(by[STOP_AGENT]), db_of_text(by[STOP_SESSION]),
-                                       db_of_int(stop->what.until_us - stop->made_us)), &row);
+                                       db_of_int(stop->what.until_us - stop->made_us), db_of_int(STOPS_OF_RULES_MAX)), &row);
 
-    if (code == CODE_OK) {
-        standing = db_int(row, 0);
-        same = db_int(row, 1);
-    }
+    if (code == CODE_OK && db_int(row, 0) != 0)
+        code = CODE_EXISTS;
     db_finalize(&row);
-    return code == CODE_OK && (same > 0 || standing >= STOPS_OF_RULES_MAX) ? CODE_EXISTS : code;
+    return code;
 }
 
 enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why)

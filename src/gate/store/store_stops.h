@@ -24,8 +24,9 @@ struct store_stop {
 };
 enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *id, struct why *why) MUST_USE;
 
-/* Stores what rules of the policy stop, as far as no such stop of that length stands already; of a tenant STOPS_OF_RULES_MAX of
- * them stand at most, so that nobody fills the store with his own denials. *any: some were added. */
+/* Stores what rules of the policy stop, as far as no such stop of that length stands already; of a tenant and kind
+ * STOPS_OF_RULES_MAX of them stand at most, so that nobody fills the store with his own denials, nor keeps off that of a
+ * principal by sessions that he makes up. *any: some were added. */
 #define STOPS_OF_RULES_MAX 1000
 enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why) MUST_USE;
 
