@@ -117,7 +117,7 @@ void gate__stop_by_rule(struct gate *gate, const struct call *call)
     for (int stop = 0; lasts_us != NULL && stop < VERDICT_STOPS; stop++)
         if (lasts_us[stop] > 0 && of[stop].name.len > 0)
             rule_stops_put(gate->shared->rule_stops, &(struct rule_stop){of[stop].by, call->verdict.rule, asked->tenant,
-                                                                         of[stop].name, lasts_us[stop]});
+                                                                         of[stop].name, lasts_us[stop], asked->time_us});
 }
 
 struct stops *gate_stops_of(struct gate *gate)

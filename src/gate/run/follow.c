@@ -213,7 +213,7 @@ static void put_rule_stops(struct serve *serve)
 {
     struct why why = {0};
     bool any;
-    enum code code = store_stops_take(serve->store, gate_rule_stops(serve->shared), clock_wall_us(), &any, &why);
+    enum code code = store_stops_take(serve->store, gate_rule_stops(serve->shared), &any, &why);
 
     if (code != CODE_OK)
         log_fault(serve, code, &why);

@@ -16,7 +16,7 @@
 struct rule_stop {
     enum stop_by by;
     struct span rule, tenant, name; /* name: of what it stops, within the tenant */
-    int64_t lasts_us;
+    int64_t lasts_us, denied_us; /* since when: wall clock */
 };
 
 struct rule_stops;

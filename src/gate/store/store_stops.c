@@ -79,15 +79,16 @@ enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *
     return db_why(why, code, db, "storing the stop");
 }
 
-/* Returns: CODE_EXISTS: such a stop stands, for as long or longer, or too many of its kind do. */
-static enum code has_room(struct db *db, const struct store_stop *stop, int64_t now_us)
+/* Returns: CODE_EXISTS: such a stop stands since the denial, for as long or longer, or was lifted since; or too many do. */
+static enum code has_room(struct db *db, const struct store_stop *stop)
 {
     const struct span *by = stop->what.by;
     struct db_stmt *row = NULL;
     enum code code = db_find(db, "SELECT count(*) >= ?7 OR total(principal IS ?3 AND agent IS ?4 AND session IS ?5 AND "
-                             "until_us - made_us >= ?6) > 0 FROM stop WHERE " STANDS "AND rule IS NOT NULL AND tenant IS ?2 "
-                             "AND (principal IS NULL) = (?3 IS NULL) AND (agent IS NULL) = (?4 IS NULL)",
-                             DB_VALUES(db_of_int(now_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
+                             "until_us - made_us >= ?6) > 0 FROM stop WHERE until_us > ?1 AND rule IS NOT NULL AND "
+                             "tenant IS ?2 AND (principal IS NULL) = (?3 IS NULL) AND (agent IS NULL) = (?4 IS NULL) AND "
+                             "mark NOT IN (SELECT mark FROM stop_end WHERE ended_us < ?1)",
+                             DB_VALUES(db_of_int(stop->made_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
                                        db_of_text(by[STOP_AGENT]), db_of_text(by[STOP_SESSION]),
                                        db_of_int(stop->what.until_us - stop->made_us), db_of_int(STOPS_OF_RULES_MAX)), &row);
 
@@ -97,20 +98,21 @@ static enum code has_room(struct db *db, const struct store_stop *stop, int64_t 
     return code;
 }
 
-enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why)
+enum code store_stops_take(struct db *db, struct rule_stops *asked, bool *any, struct why *why)
 {
     enum code code = CODE_OK;
     struct rule_stop rule;
 
     *any = false;
     while (code == CODE_OK && rule_stops_first(asked, &rule)) {
-        struct store_stop stop = {.what = {.until_us = now_us + rule.lasts_us}, .made_us = now_us, .rule = rule.rule,
-                                  .made_by = SPAN_LIT("policy"), .why = SPAN_LIT("a rule of the policy stops who meets it")};
+        struct store_stop stop = {.what = {.until_us = rule.denied_us + rule.lasts_us}, .made_us = rule.denied_us,
+                                  .rule = rule.rule, .made_by = SPAN_LIT("policy"),
+                                  .why = SPAN_LIT("a rule of the policy stops who meets it")};
         int64_t id;
 
         stop.what.by[STOP_TENANT] = rule.tenant;
         stop.what.by[rule.by] = rule.name;
-        code = has_room(db, &stop, now_us);
+        code = has_room(db, &stop);
         if (code == CODE_OK)
             code = store_stop_add(db, &stop, &id, why);
         *any |= code == CODE_OK;

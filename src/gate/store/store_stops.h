@@ -28,7 +28,7 @@ enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *
  * STOPS_OF_RULES_MAX of them stand at most, so that nobody fills the store with his own denials, nor keeps off that of a
  * principal by sessions that he makes up. *any: some were added. */
 #define STOPS_OF_RULES_MAX 1000
-enum code store_stops_take(struct db *db, struct rule_stops *asked, int64_t now_us, bool *any, struct why *why) MUST_USE;
+enum code store_stops_take(struct db *db, struct rule_stops *asked, bool *any, struct why *why) MUST_USE;
 
 /* Whether a held call may be granted: none that is stopped is. CODE_DENIED, with a sentence that names the stop. */
 enum code store_stops_allow(struct db *db, int64_t ask, int64_t now_us, struct why *why) MUST_USE;

@@ -87,7 +87,7 @@ static void test_many(void **state)
 
 static void put(struct rule_stops *stops, enum stop_by by, const char *tenant, const char *name, int64_t lasts_us)
 {
-    rule_stops_put(stops, &(struct rule_stop){by, SPAN_LIT("rule"), span_text(tenant), span_text(name), lasts_us});
+    rule_stops_put(stops, &(struct rule_stop){by, SPAN_LIT("rule"), span_text(tenant), span_text(name), lasts_us, 1});
 }
 
 /* Each as long as asked for, once; whoever makes up names fills the place of his own tenant's and kind alone. */
