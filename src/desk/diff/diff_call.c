@@ -240,6 +240,14 @@ static void name(struct making *m, struct question *question, enum dimension dim
         m->code = CODE_NOMEM;
 }
 
+/* What means every method about its target is tried by the first of them. */
+static void put_method(struct making *m, struct question *question, const struct match *match)
+{
+    for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++)
+        if (match->by[d].given && !match->by[DIM_METHOD].given)
+            name(m, question, DIM_METHOD, policy_target_methods[d]->name[0].text);
+}
+
 /* Of a label the names of one of its entries. */
 static void put_name(struct making *m, struct question *question, enum dimension dimension, const struct match_name *of,
                      uint32_t at)
@@ -251,6 +259,8 @@ static void put_name(struct making *m, struct question *question, enum dimension
     for (enum dimension d = DIM_TENANT; match != NULL && d < DIM_HELD; d++)
         if (match->by[d].count > 0)
             name(m, question, d, sample_name(m, match->by[d].name));
+    if (match != NULL)
+        put_method(m, question, match);
 }
 
 static void vary_names(struct making *m, const struct json_node *base)
@@ -365,6 +375,7 @@ static void begin_with_rule(struct making *m)
         if (names->count > 0)
             put_name(m, &m->base, d, &names->name[d >= DIM_LABEL && m->at < names->count ? m->at : 0], 0);
     }
+    put_method(m, &m->base, &m->rule->match);
     diff__settle_targets(&m->base);
     if (m->code == CODE_OK && m->rule->when != NULL)
         fulfil(m, tree, m->rule->when);
