@@ -578,6 +578,8 @@ class Generator:
     def redaction(self):
         """As one of the rules, so that it is made small like them."""
         match = {word: self.names(pool) for word, pool in (("tools", TOOLS), ("tenants", TENANTS)) if self.maybe(0.3)}
+        if "tools" not in match and "resources" not in self.without and self.maybe(0.15):
+            match["resources"] = self.random.sample(URIS[:-1] + URI_GLOBS, 1)
         if "who" not in self.without and self.maybe(0.15):
             match["groups"] = self.names(GROUPS[:-1])
         words = self.random.choice([["args"], ["args"], ["answer"], ["args", "answer"]])

@@ -687,13 +687,15 @@ def methods_of(rule):
     if "methods" in match:
         return match["methods"]
     if "resources" in match:
-        if rule["effect"] in ("forbid", "require_approval"):
+        if rule["effect"] != "permit":
             return None  # whatever is about a resource, also by a method that a route declares
         return ["resources/read", "resources/subscribe", "resources/unsubscribe", "skills/get", "resources/directory/read"]
     if "prompts" in match:
         return ["prompts/get"]
     if "labels" in match and "tools" not in match:
-        return None  # its entries say it
+        if rule["effect"] == "permit":  # what has the label, but opens by no method that only a route declares
+            return ["tools/call", "resources/read", "resources/subscribe", "resources/unsubscribe", "skills/get", "resources/directory/read", "prompts/get"]
+        return None
     return ["tools/call"] if rule["effect"] == "permit" or "tools" in match else None
 
 

@@ -209,7 +209,9 @@ static enum truth answer_match(const struct match *match, const struct candidate
         truth = truth_and(truth, may_concern(&match->by[DIM_METHOD], answer, budget));
         return truth_and(truth, policy_match(match, DIM_METHOD + 1, DIM_LABEL, search->question, budget, undecided));
     }
-    truth = policy_match(match, DIM_TENANT, DIM_HELD, search->question, budget, undecided);
+    if (match->by[DIM_METHOD].name == policy_answer_methods.name && own.resource.len > 0 && !question_has_uri(own.method))
+        own.method = SPAN_LIT("resources/read"); /* to who named no method, what a route declares of a resource reads it */
+    truth = policy_match(match, DIM_TENANT, DIM_HELD, &own, budget, undecided);
     own.method = answer->method;
     return truth == TRUTH_TRUE || own.method.len == 0
                ? truth : truth_or(truth, policy_match(match, DIM_TENANT, DIM_HELD, &own, budget, undecided));

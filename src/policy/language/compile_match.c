@@ -84,17 +84,27 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
     return target;
 }
 
-/* Compiles the names, and the methods that are meant where `methods` is left out (Meaning 10). The entries of a label
- * say their methods themselves. */
-static void compile_dimensions(struct compiler *c, const struct yaml_node *map, struct match *match)
+/* The methods that are meant where `methods` is left out (Meaning 10). What opens by a label opens what rules open by the
+ * targets themselves. What closes by a resource closes every method: a route may declare further ones that are about some. */
+static struct names methods_of(const struct match *match, enum dimension target)
+{
+    if (match->opening)
+        return target != DIM_COUNT          ? *policy_target_methods[target]
+               : match->by[DIM_LABEL].given ? policy_label_methods
+                                            : *policy_target_methods[DIM_TOOL];
+    return target == DIM_TOOL || target == DIM_PROMPT ? *policy_target_methods[target] : (struct names){.given = false};
+}
+
+/* Returns: what is named of tools, resources and prompts, as target_of. */
+static enum dimension compile_dimensions(struct compiler *c, const struct yaml_node *map, struct match *match)
 {
     enum dimension target;
 
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
         compile_names(c, yaml_member(map, policy_dimension_text[d]), d, match->opening, &match->by[d]);
     target = target_of(c, map, match);
-    if (!match->by[DIM_METHOD].given && (target != DIM_COUNT || (match->opening && !match->by[DIM_LABEL].given)))
-        match->by[DIM_METHOD] = *policy_target_methods[target != DIM_COUNT ? target : DIM_TOOL];
+    if (!match->by[DIM_METHOD].given)
+        match->by[DIM_METHOD] = methods_of(match, target);
     c->policy->asks_principal |= match->by[DIM_PRINCIPAL].given;
     c->policy->asks_agent |= match->by[DIM_AGENT].given;
     c->policy->asks_path |= match->by[DIM_PATH].given;
@@ -102,6 +112,7 @@ static void compile_dimensions(struct compiler *c, const struct yaml_node *map, 
     c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
     c->policy->asks_prompt |= match->by[DIM_PROMPT].given;
     c->policy->asks_held |= match->by[DIM_GROUP].given || match->by[DIM_SCOPE].given;
+    return target;
 }
 
 const char *const policy_match_keys[] = {"tenants", "principals", "agents", "upstreams", "methods", "paths", "queries", "tools",
@@ -115,7 +126,7 @@ void compile__match(struct compiler *c, const struct yaml_node *node, bool openi
     *match = (struct match){.opening = opening};
     if (is_map)
         compile__misplaced_fact(c, node);
-    compile_dimensions(c, is_map ? node : NULL, match);
+    (void)compile_dimensions(c, is_map ? node : NULL, match);
 }
 
 /* ---- labels ---- */
@@ -129,8 +140,7 @@ static void compile_labelled(struct compiler *c, const struct yaml_node *node, s
     *match = (struct match){.opening = false};
     if (node->type == YAML_MAP) {
         (void)compiler_is_map_of(c, node, known, "an entry of a label");
-        compile_dimensions(c, node, match);
-        if (!match->by[DIM_METHOD].given)
+        if (compile_dimensions(c, node, match) == DIM_COUNT)
             FAULT(c, node, "an entry of a label names `tools`, `resources` or `prompts`; write all tools of an upstream as "
                   "{upstreams: [NAME], tools: ['*']}");
     } else {

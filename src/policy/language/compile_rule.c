@@ -230,10 +230,6 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     compile__match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
-    /* A route may declare further methods that are about resources, and what closes closes these, too. */
-    if (rule->effect != EFFECT_PERMIT && rule->match.by[DIM_RESOURCE].given &&
-        yaml_member(yaml_member(node, "match"), "methods") == NULL)
-        rule->match.by[DIM_METHOD] = (struct names){.given = false};
     c->needs_arguments = has_arguments(&rule->match);
     c->asks_claim = false;
     rule->when = compile__when(c, yaml_member(node, "when"));
@@ -290,7 +286,7 @@ void compile__answer(struct compiler *c, const struct yaml_node *node, struct ru
     compile__mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     compile__match(c, yaml_member(node, "match"), false, &rule->match);
-    if (!rule->match.by[DIM_METHOD].given)
+    if (!rule->match.by[DIM_METHOD].given && !rule->match.by[DIM_RESOURCE].given && !rule->match.by[DIM_LABEL].given)
         rule->match.by[DIM_METHOD] = policy_answer_methods;
     c->needs_arguments = true;
     rule->when = compile__when(c, yaml_member(node, "when"));

@@ -215,19 +215,17 @@ enum truth policy_match(const struct match *match, enum dimension from, enum dim
 
 #define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
 
-static const struct match_name tool_methods[] = {METHOD("tools/call")};
-static const struct match_name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
-                                               METHOD("resources/unsubscribe"), METHOD("skills/get"),
-                                               METHOD("resources/directory/read")};
-static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
-
+static const struct match_name target_methods[] = {METHOD("tools/call"), METHOD("resources/read"),
+    METHOD("resources/subscribe"), METHOD("resources/unsubscribe"), METHOD("skills/get"), METHOD("resources/directory/read"),
+    METHOD("prompts/get")};
 static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD("resources/read"), METHOD("prompts/get")};
 
+const struct names policy_label_methods = {.given = true, .count = 7, .name = target_methods};
 const struct names policy_answer_methods = {.given = true, .count = 3, .name = answer_methods};
 
-static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
-static const struct names of_resources = {.given = true, .count = 5, .name = resource_methods};
-static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
+static const struct names of_tools = {.given = true, .count = 1, .name = target_methods};
+static const struct names of_resources = {.given = true, .count = 5, .name = target_methods + 1};
+static const struct names of_prompts = {.given = true, .count = 1, .name = target_methods + 6};
 
 const struct names *const policy_target_methods[DIM_COUNT] = {
     [DIM_TOOL] = &of_tools, [DIM_RESOURCE] = &of_resources, [DIM_PROMPT] = &of_prompts,

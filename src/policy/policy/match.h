@@ -68,7 +68,9 @@ enum truth policy_labelled(const struct label *label, const struct question *que
 
 extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: the methods that have the target; or NULL */
 
-extern const struct names policy_answer_methods; /* the methods of a rule for answers that names neither methods nor a target */
+extern const struct names policy_label_methods; /* those of all targets: what a permit by labels opens */
+/* The methods of a rule for answers that names neither methods nor a target; those that only a route declares go with them. */
+extern const struct names policy_answer_methods;
 
 /* Takes: a dimension before DIM_HELD; question_place: not DIM_LABEL, for which a question has nothing. */
 struct span *question_place(struct question *question, enum dimension dimension);

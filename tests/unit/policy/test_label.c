@@ -59,6 +59,8 @@ static const char text[] =
     "  - {name: u, call: {method: resources/read, upstream: vault, params: {uri: 'file:///private/a'}}, "
     "expect: {verdict: deny, rule: shut}}\n"
     "  - {name: v, call: {method: resources/read, upstream: vault, params: {uri: 'file:///etc/a'}}, expect: {verdict: permit}}\n"
+    "  - {name: u1, call: {method: acme/files/read, upstream: vault, resource: 'file:///private/a'}, "
+    "expect: {verdict: deny, rule: shut}}\n"
     "  - {name: w, call: {method: prompts/get, upstream: vault, prompt: 'file:///private/a'}, expect: {verdict: permit}}\n"
     "  - {name: x, call: {tool: crm_x, upstream: vault}, expect: {verdict: deny, rule: shut}}\n"
     /* 10.2: a URI that some server takes for one of the label's has it for who closes, also later. */
@@ -88,7 +90,7 @@ static void test_meaning(void **state)
 
     (void)state;
     court_open(&court, text);
-    assert_int_equal(court_run_tests(&court), 32);
+    assert_int_equal(court_run_tests(&court), 33);
     court_close(&court);
 }
 
