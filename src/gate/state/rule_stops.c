@@ -53,16 +53,6 @@ static bool has_place(const struct rule_stops *stops, const struct rule_stop *st
     return alike < RULE_STOPS_MAX / 8;
 }
 
-static struct span keep(char **at, struct span text)
-{
-    struct span kept = span_of(*at, text.len);
-
-    if (text.len > 0)
-        memcpy(*at, text.at, text.len);
-    *at += text.len;
-    return kept;
-}
-
 void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
 {
     char *at = NULL;
@@ -73,11 +63,17 @@ void rule_stops_put(struct rule_stops *stops, const struct rule_stop *stop)
     if (count < RULE_STOPS_MAX && has_place(stops, stop))
         at = mem_alloc(stop->rule.len + stop->tenant.len + stop->name.len + 1);
     if (at != NULL) {
+        struct rule_stop *kept = &stops->of[count].what;
+        struct span *texts[] = {&kept->rule, &kept->tenant, &kept->name};
+
         stops->of[count].texts = at;
-        stops->of[count].what = *stop;
-        stops->of[count].what.rule = keep(&at, stop->rule);
-        stops->of[count].what.tenant = keep(&at, stop->tenant);
-        stops->of[count].what.name = keep(&at, stop->name);
+        *kept = *stop;
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            if (texts[i]->len > 0)
+                memcpy(at, texts[i]->at, texts[i]->len);
+            texts[i]->at = at;
+            at += texts[i]->len;
+        }
         atomic_store(&stops->count, count + 1);
     }
     lock_give(&stops->lock);
