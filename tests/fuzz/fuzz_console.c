@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static const char *const pages[] = {texts_head, texts_login, texts_fault, texts_calls, texts_call, texts_approvals,
                                     texts_approval, texts_now, texts_policies, texts_policy, texts_diff, texts_replay,
-                                    texts_tools, texts_tool, texts_evidence, texts_fleet, texts_waits};
+                                    texts_tools, texts_tool, texts_evidence, texts_fleet, texts_stops, texts_stop, texts_waits};
 
 static void read_form(struct span form)
 {

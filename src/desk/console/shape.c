@@ -33,7 +33,7 @@ const struct shape shape_policy = {
               {"versions", "policy list --json", true, NULL},
               {"used_newest", "audit stats --json --all --newest " NEWEST " --per rule --top 0", false, NULL},
               {"used_all", "audit stats --json --all --progress --per rule --top 0", false, "count"}},
-    .changes = {{"activate", "policy activate --json +why #", "/policies/{number}"}}};
+    .changes = {{"activate", "policy activate --json ~fleet +why #", "/policies/{number}"}}};
 
 const struct shape shape_diff = {
     .page = "diff", .title = "Policy versions {q.from} and {q.to}", .words = texts_diff, .fields = "from to",
@@ -50,8 +50,8 @@ const struct shape shape_tools = {
 const struct shape shape_tool = {
     .page = "tool", .title = "Tool {q.tool}", .words = texts_tool, .fields = "tool upstream word why",
     .parts = {{"tool", "tools diff --json ?upstream =tool", true, NULL}},
-    .changes = {{"accept", "tools accept --json ?upstream ?why =tool", "/tools"},
-                {"withdraw", "tools withdraw --json ?upstream ?why =tool", "/tools"}}};
+    .changes = {{"accept", "tools accept --json ~fleet ?upstream ?why =tool", "/tools"},
+                {"withdraw", "tools withdraw --json ~fleet ?upstream ?why =tool", "/tools"}}};
 
 const struct shape shape_evidence = {
     .page = "evidence", .title = "Evidence", .words = texts_evidence, .fields = "verify", .also = "audit prove",
@@ -67,6 +67,20 @@ const struct shape shape_connect = {
 const struct shape shape_fleet = {
     .page = "fleet", .title = "Fleet", .words = texts_fleet, .fields = "",
     .parts = {{"fleet", "fleet status --json", false, NULL}}};
+
+const struct shape shape_stops = {
+    .page = "stops", .title = "Stops", .words = texts_stops, .fields = "all word why stop",
+    .parts = {{"stops", "stops --json !all", true, NULL}},
+    .changes = {{"resume", "resume --json ~fleet +why #stop", "/stops"}}};
+
+/* A stop goes to the other nodes of a fleet without being told so, and waits for none. */
+#define NAMED "?tenant ?principal ?agent ?upstream ?tool ?session"
+const struct shape shape_stop = {
+    .page = "stop", .title = "Stop calls", .words = texts_stop,
+    .fields = "tenant principal agent upstream tool session all word why for",
+    .parts = {{"stops", "stops --json", true, NULL},
+              {"stats", "audit stats --json --newest " NEWEST " --top 0 " NAMED, false, NULL}},
+    .changes = {{"stop", "stop --json " NAMED " !all ?for +why", "/stops"}}};
 
 /* ---- what is asked ---- */
 
@@ -108,10 +122,12 @@ static bool add_word(struct visit *visit, struct words *words, struct span word,
     struct span value = name != NULL ? request_field(&visit->request, name) : SPAN_NONE;
     uint64_t read;
 
-    if (strchr("?+!=#", kind) == NULL) {
+    if (kind == '~' && visit->conf->has_fleet)
+        words_add_flag(words, name);
+    if (strchr("?+!=#~", kind) == NULL)
         words_add(words, NULL, word);
+    if (strchr("?+!=#", kind) == NULL)
         return true;
-    }
     if (kind == '#' && word.len == 1)
         value = number;
     if (kind == '+' && value.len == 0) {

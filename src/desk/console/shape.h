@@ -3,7 +3,8 @@
  *
  * In a command's line a word may come from the request: `?name` is the option --name with that field, and `!name` the option
  * alone, where the field says something; `+name` is an option that must be said, as `+why`; `=name` the field as an operand,
- * which must be there; `#name` likewise a number, and `#` the number of the path.
+ * which must be there; `#name` likewise a number, and `#` the number of the path. `~fleet` is --fleet, where
+ * the gate is of one.
  *
  * Threads: a visit's.
  * Owns: nothing.
@@ -39,7 +40,7 @@ struct shape {
 };
 
 extern const struct shape shape_now, shape_policies, shape_policy, shape_diff, shape_replay, shape_tools, shape_tool,
-    shape_evidence, shape_fleet, shape_connect;
+    shape_evidence, shape_fleet, shape_connect, shape_stops, shape_stop;
 
 /* As page_fn: the page of visit->shape in HTML, its document as JSON, and one of its changes. */
 void page_shape(struct visit *visit, struct span number);

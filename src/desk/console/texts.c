@@ -22,6 +22,8 @@ TAKE_IN(texts_evidence, "src/desk/console/evidence.html");
 TAKE_IN(texts_fleet, "src/desk/console/fleet.html");
 TAKE_IN(texts_connect, "src/desk/console/connect.html");
 TAKE_IN(texts_connecting, "src/desk/console/connecting.html");
+TAKE_IN(texts_stops, "src/desk/console/stops.html");
+TAKE_IN(texts_stop, "src/desk/console/stop.html");
 TAKE_IN(texts_waits, "src/desk/console/waits.html");
 TAKE_IN(texts_css, "src/desk/console/console.css");
 TAKE_IN(texts_js, "src/desk/console/console.mjs");

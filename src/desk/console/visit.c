@@ -205,8 +205,9 @@ static void fill_view(struct visit *visit, const char *title)
     const struct { const char *page, *command; } links[] = { /* what no command is called nobody may */
         {"approvals", "approvals list"}, {"calls", "audit query"}, {"policies", "policy list"}, {"tools", "tools list"},
         {"evidence", "audit files"}, {"activate", "policy activate"}, {"diff", "policy diff"}, {"replay", "policy replay"},
-        {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"},
-        {"fleet", visit->conf->has_fleet ? "fleet status" : ""}, {"accounts", "connect list"}, {"connects", "connect begin"},
+        {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"}, {"stops", "stops"},
+        {"stop", "stop"}, {"resume", "resume"}, {"accounts", "connect list"}, {"connects", "connect begin"},
+        {"fleet", visit->conf->has_fleet ? "fleet status" : ""},
     };
     struct doc *may = doc_add_object(visit->view, "may");
 

@@ -29,11 +29,18 @@ static struct doc *doc_of(struct db_stmt *row)
 {
     bool is_lifted = !db_is_null(row, 12), is_over = !db_is_null(row, 7) && db_int(row, 7) <= clock_wall_us();
     struct doc *doc = doc_object();
+    char actor[ACTOR_BYTES];
+    bool is_all = true;
 
+    actor_name(actor);
     doc_int(doc, "stop", db_int(row, 0));
     doc_text(doc, "state", is_lifted ? SPAN_LIT("lifted") : is_over ? SPAN_LIT("over") : SPAN_LIT("stands"));
-    for (int by = 0; by < STOP_BY_COUNT; by++)
+    doc_bool(doc, "liftable", !is_lifted && !is_over && (!own_alone() || span_is(db_text(row, 9), actor))); /* by who asks */
+    for (int by = 0; by < STOP_BY_COUNT; by++) {
         doc_text_or_null(doc, stop_by_text[by], db_text(row, by + 1));
+        is_all = is_all && db_is_null(row, by + 1);
+    }
+    doc_bool(doc, "all", is_all);
     print_time(doc, "until", db_int(row, 7));
     print_time(doc, "made", db_int(row, 8));
     doc_text(doc, "made_by", db_text(row, 9));
@@ -46,7 +53,8 @@ static struct doc *doc_of(struct db_stmt *row)
 }
 
 #define NAMES \
-    "[ tenant {tenant}][ principal {principal}][ agent {agent}][ upstream {upstream}][ tool {tool}][ session {session}]"
+    "[{?all} all][ tenant {tenant}][ principal {principal}][ agent {agent}]" \
+    "[ upstream {upstream}][ tool {tool}][ session {session}]"
 
 static enum code tell(struct db *db, int64_t id, bool as_json, const char *words, struct why *why)
 {
