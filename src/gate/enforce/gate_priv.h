@@ -16,7 +16,7 @@
 #include "base/num.h"
 #include "base/ref.h"
 #include "enforce/gate.h"
-#include "state/rule_stops.h"
+#include "enforce/rule_stops.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -9,7 +9,7 @@
 #define STORE_STORE_STOPS_H
 
 #include "db/db.h"
-#include "state/rule_stops.h"
+#include "enforce/rule_stops.h"
 
 /* Changes with every stop and every end of one. */
 enum code store_stops_mark(struct db *db, int64_t *mark, struct why *why) MUST_USE;

@@ -6,8 +6,8 @@
  * Owns: copies of texts.
  * Lifetime: rule_stops_new to rule_stops_free.
  * Errors: CODE_NOMEM; a stop that finds no place is lost, and the next denial asks for it again. */
-#ifndef STATE_RULE_STOPS_H
-#define STATE_RULE_STOPS_H
+#ifndef ENFORCE_RULE_STOPS_H
+#define ENFORCE_RULE_STOPS_H
 
 #include "state/stops.h"
 

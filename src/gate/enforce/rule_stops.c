@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state/rule_stops.h"
+#include "enforce/rule_stops.h"
 
 #include "base/lock.h"
 #include "base/mem.h"
