@@ -2,6 +2,8 @@
 /* 2026-07-28 in every weather: cancelling, subscriptions, what answers ask for. */
 #include "sim/sim_check.h"
 
+#include "language/language.h"
+
 #include <stdio.h>
 
 #define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
@@ -143,12 +145,48 @@ static void is_ended_by_the_server(void)
     ends(OUTCOME_RESULT, REASON_COMPLETED);
 }
 
+static const char once[] =
+    "policy: sim\nrules:\n"
+    "  - {id: p, effect: permit, match: {methods: [subscriptions/listen]}}\n"
+    "  - {id: r, effect: permit, match: {methods: [resources/subscribe], resources: ['a:*']}, limit: {calls: 1, per: hour}}\n"
+    "  - {id: m, effect: permit, mode: monitor, match: {resources: ['*']}, limit: {calls: 9, per: hour}}\n";
+
+/* What a subscription takes of limits for what it names is spent where it goes up, and nowhere else. */
+static void takes_of_limits_once(void)
+{
+    static const char listen[] = MESSAGE("subscriptions/listen", "\"notifications\":{\"resourceSubscriptions\":[\"a:1\"]},");
+    struct policy_file file = {SPAN_LIT("sim.yaml"), span_text(once)};
+    struct policy *policy;
+    struct faults faults;
+
+    faults_init(&faults);
+    assert_int_equal(policy_compile(&file, 1, 8, &policy, &faults, NULL), CODE_OK);
+    gate_publish_policy(sim->shared, policy);
+    sim->holds_audit = true;
+    post(listen, "subscriptions/listen", NULL);
+    assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
+    lane_woken(&sim->lane);
+    sim->holds_audit = false;
+    sim_run(sim);
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    post(listen, "subscriptions/listen", NULL);
+    has(sim_upstream_hears(sim, 0), "a:1");
+    stream_begins(0);
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    sim_agent_leaves(sim);
+    sim_connect(sim);
+    post(listen, "subscriptions/listen", NULL);
+    has(sim_agent_hears(sim), "\"code\":\"rate_limited\"");
+}
+
 static void test_subscriptions(void **state) /* 5.3 */
 {
     (void)state;
     in_every_weather(lasts);
     in_every_weather(ends_in_good_order);
     in_every_weather(is_ended_by_the_server);
+    in_every_weather(takes_of_limits_once);
 }
 
 /* ---- what answers ask for ---- */

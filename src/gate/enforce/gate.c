@@ -501,21 +501,21 @@ void gate_revoke(struct call *call, enum reason reason)
     call->verdict.reason = reason;
 }
 
-bool gate_join(struct call *call, struct call *other, struct gate_token *token)
+enum code gate_join(struct call *call, struct call *other)
 {
     struct approval_marks *to = &call->approvals, *from = &other->approvals;
 
     if (from->of != NULL && to->of != NULL && to->count + from->count > VERDICT_APPROVALS_MAX)
-        return false;
+        return CODE_LIMIT;
+    if (gate_token_join(&call->token, &other->token) != CODE_OK)
+        return CODE_NOMEM;
     for (uint32_t i = 0; from->of != NULL && to->of != NULL && i < from->count; i++)
         to->mark[to->count++] = from->mark[i];
     if (from->of != NULL && to->of == NULL)
         *to = *from;
     from->of = NULL;
-    *token = other->token;
-    other->token = (struct gate_token){.state = NULL};
     gate_let_go(other);
-    return true;
+    return CODE_OK;
 }
 
 void gate_stand_for(struct call *call, struct call *item)

@@ -131,10 +131,10 @@ void gate_outcome(struct gate *gate, const struct audit_result *result);
  * for another cause than its own rules. */
 void gate_revoke(struct call *call, enum reason reason);
 
-/* Joins two permits of one message into the first, which is not recorded yet: it takes the second's approvals. The caller
- * takes the second's token, to spend it or give it back. The second is over.
- * Returns: false: there is no room for its approvals, and nothing was done. */
-bool gate_join(struct call *call, struct call *other, struct gate_token *token) MUST_USE;
+/* Joins two permits of one message into the first, which is not recorded yet: it takes the second's approvals, and what was
+ * taken for it of limits. The second, which uses no step of a plan, is over.
+ * Returns: CODE_LIMIT, CODE_NOMEM: there is no room for its approvals, or none at all, and nothing was done. */
+enum code gate_join(struct call *call, struct call *other) MUST_USE;
 
 /* The first call takes the question and the judgement of the second, to be recorded as that; both are over then. Takes: item:
  * a call with the same head. */

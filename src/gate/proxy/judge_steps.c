@@ -22,40 +22,31 @@ static void judge_item(struct gate *gate, const struct call *call, const struct 
 
 /* Judges each item that a message names besides its own target as the message that would ask for that item alone. The first
  * item that is not permitted takes the call's place in the record, because nothing goes up for its sake; the others give
- * back what they took. Approvals that items take belong to the one record. */
-static enum code judge_items(struct call *call, struct gate *gate, struct wish **wish)
+ * back what they took. What permitted items take belongs to the call, and goes the way of that: it is asked of a fleet, spent
+ * once the one record is durable, or given back. */
+static void judge_items(struct call *call, struct gate *gate)
 {
     const struct mcp_message *message = &call->message;
-    struct gate_token *tokens = NULL;
-    struct call item;
-    enum code code = CODE_OK;
-    uint32_t i;
 
-    if (message->item_count > 0)
-        tokens = arena_zalloc(call->arena, message->item_count * sizeof *tokens);
-    for (i = 0; i < message->item_count && call_is_permit(call); i++) {
+    for (uint32_t i = 0; i < message->item_count && call_is_permit(call); i++) {
+        struct call item;
+        enum code code = CODE_OK;
+
         judge_item(gate, call, &message->items[i], &item);
-        if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
-            continue;
-        /* Judged anew as refused, where the record has no room for all approvals, or where the agent would read that the
-         * message's own method is unknown. */
-        if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
-            item.refused = tokens == NULL         ? REASON_MEMORY
-                           : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
+        if (call_is_permit(&item)) {
+            code = gate_join(call, &item);
+            if (code == CODE_OK)
+                continue;
+        }
+        /* Judged anew as refused, where the record has no room for all that is permitted, or where the agent would read that
+         * the message's own method is unknown. */
+        if (code != CODE_OK || item.verdict.reason == REASON_METHOD_UNKNOWN) {
+            item.refused = code == CODE_OK ? REASON_NO_RULE : code == CODE_LIMIT ? REASON_TOO_COSTLY : REASON_MEMORY;
             gate_let_go(&item);
             gate_judge(gate, &item);
         }
         gate_stand_for(call, &item);
     }
-    while (tokens != NULL && i-- > 0) {
-        if (call_is_permit(call) && gate_wishes(gate) != NULL && code == CODE_OK)
-            code = gate_token_wish(&tokens[i], wish);
-        if (call_is_permit(call))
-            gate_token_spend(&tokens[i]);
-        else
-            gate_token_give_back(&tokens[i]);
-    }
-    return code;
 }
 
 /* Turns all permits into denials: none of the body's calls goes up. */
@@ -70,12 +61,11 @@ static void revoke_all(struct exchange *exchange, enum reason reason)
 }
 
 /* What counts over a fleet is asked for all calls of the body at once, and for none where one of them is denied. */
-static void wish_for_all(struct exchange *exchange, struct gate *gate, enum code code)
+static void wish_for_all(struct exchange *exchange, struct gate *gate)
 {
     bool goes_up = exchange->own->refusal == REASON_UNSET;
+    enum code code = CODE_OK;
 
-    if (!goes_up)
-        wishes_drop(gate_wishes(gate), &exchange->wish);
     for (const struct call *call = exchange->calls; call != NULL && code == CODE_OK; call = call->next)
         if (goes_up || exchange->wish_rounds == 0)
             code = gate_wish(gate, call, &exchange->wish);
@@ -109,7 +99,6 @@ static void decide(struct pair *pair, struct gate *gate)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *own = exchange->own;
-    enum code code = CODE_OK, one;
 
     own->asked.time_us = clock_wall_us();
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
@@ -132,8 +121,7 @@ static void decide(struct pair *pair, struct gate *gate)
             gate_let_go(call);
             return;
         }
-        one = judge_items(call, gate, &exchange->wish);
-        code = code == CODE_OK ? one : code;
+        judge_items(call, gate);
         call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
     }
     if (exchange->batch != NULL)
@@ -141,7 +129,7 @@ static void decide(struct pair *pair, struct gate *gate)
     else
         discovery_look_for_scope(exchange, gate);
     if (gate_wishes(gate) != NULL && own->refused == REASON_UNSET && !own->is_join && !own->waits)
-        wish_for_all(exchange, gate, code);
+        wish_for_all(exchange, gate);
 }
 
 /* It is judged again soon: what it waits for came by then, or it is held. */

@@ -319,24 +319,15 @@ static enum code take_limits(const struct gate_moment *moment, const struct ques
 static void watch_limits(const struct gate_moment *moment, const struct question *question, const struct verdict *verdict,
                          struct gate_token *token)
 {
-    struct tally_take watched[TALLY_TAKES_MAX], *takes;
-    uint16_t count = 0;
+    struct gate_token watched = {.takes = mem_alloc(TALLY_TAKES_MAX * sizeof *watched.takes)};
 
-    for (unsigned i = 0; i < HALF_COUNT; i++)
+    for (unsigned i = 0; i < HALF_COUNT && watched.takes != NULL; i++)
         if (verdict->monitor_spent[i] != NULL)
-            add_takes(moment, question, verdict->monitor_spent[i], TAKING_WATCHED, watched, &count);
-    if (count == 0 || tally_take(moment->state->tally, watched, count, moment->now_us) != CODE_OK)
-        return;
-    takes = mem_resize(token->takes, ((size_t)token->count + count) * sizeof *takes);
-    if (takes == NULL) {
-        for (uint16_t i = 0; i < count; i++)
-            tally_give_back(moment->state->tally, &watched[i]);
-        return;
-    }
-    memcpy(takes + token->count, watched, count * sizeof *takes);
-    token->takes = takes;
-    token->watched = count;
-    token->state = moment->state;
+            add_takes(moment, question, verdict->monitor_spent[i], TAKING_WATCHED, watched.takes, &watched.count);
+    if (watched.count > 0 && tally_take(moment->state->tally, watched.takes, watched.count, moment->now_us) == CODE_OK)
+        watched.state = moment->state;
+    if (gate_token_join(token, &watched) != CODE_OK)
+        gate_token_give_back(&watched);
 }
 
 /* Takes the plan's step beside what the limits took; without a step, what the limits took is given back. */
@@ -410,7 +401,7 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
     moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
-    if (verdict->has_monitor)
+    if (verdict->monitor_spent[HALF_PERSON] != NULL || verdict->monitor_spent[HALF_AGENT] != NULL)
         watch_limits(moment, question, verdict, token);
 }
 
@@ -423,11 +414,28 @@ void gate_token_spend(struct gate_token *token)
 
 void gate_token_give_back(struct gate_token *token)
 {
-    for (uint32_t i = 0; token->state != NULL && i < (uint32_t)token->count + token->watched; i++)
+    for (uint16_t i = 0; token->state != NULL && i < token->count; i++)
         tally_give_back(token->state->tally, &token->takes[i]);
     if (token->state != NULL && token->step != 0)
         plan_uses_give_back(token->state->plans, token->plan, token->step);
     let_go(token);
+}
+
+enum code gate_token_join(struct gate_token *token, struct gate_token *other)
+{
+    uint16_t count = other->state != NULL ? other->count : 0;
+    struct tally_take *takes = count > 0 ? mem_resize(token->takes, ((size_t)token->count + count) * sizeof *takes) : NULL;
+
+    if (count > 0 && takes == NULL)
+        return CODE_NOMEM;
+    for (uint16_t i = 0; i < count; i++)
+        takes[token->count++] = other->takes[i];
+    if (count > 0) {
+        token->takes = takes;
+        token->state = other->state;
+    }
+    let_go(other);
+    return CODE_OK;
 }
 
 /* ---- what counts over a fleet ---- */

@@ -62,8 +62,7 @@ struct gate_token {
     struct gate_state *state; /* NULL: nothing */
     struct tally_take *takes; /* few permits have limits */
     int64_t ends_us; /* when the step's plan ends */
-    uint16_t count;   /* of takes: the permit's, */
-    uint16_t watched; /* and behind them a monitored permit's */
+    uint16_t count;  /* of takes */
     uint16_t step;   /* 0: none */
     uint16_t times;  /* how often that may be used */
     unsigned char plan[DIGEST_BYTES];
@@ -78,6 +77,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
 void gate_token_give_back(struct gate_token *token); /* it does not */
+/* Adds what was taken for another, whose token has no step and is empty then. CODE_NOMEM: nothing was done. */
+enum code gate_token_join(struct gate_token *token, struct gate_token *other) MUST_USE;
 
 /* The fleet has given it by now: here, too, it is taken at that time. */
 void gate_token_renew(struct gate_token *token, int64_t now_us);

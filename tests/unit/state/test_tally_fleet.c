@@ -186,7 +186,7 @@ static void test_a_state_goes_by_what_it_hears(void **state)
 {
     struct wish_answer full = {.fate = WISH_FULL, .at = 1, .wait_us = 50 * SECOND, .taken = 10};
     struct tally_take first = amount_of(1, 1), second = amount_of(2, 4);
-    struct gate_token token = {.count = 2}, shared;
+    struct gate_token token = {.count = 3}, shared;
     struct gate_state *room;
     struct wish *wish = NULL;
     struct buf bytes;
@@ -198,8 +198,8 @@ static void test_a_state_goes_by_what_it_hears(void **state)
     assert_non_null(token.takes);
     token.takes[0] = first;
     token.takes[1] = second;
-    token.takes[2] = amount_of(3, 1); /* of a monitored permit */
-    token.watched = 1;
+    token.takes[2] = amount_of(3, 1);
+    token.takes[2].of_fleet = false; /* as of a monitored permit */
     token.takes[1].of_fleet = false;
     assert_int_equal(gate_token_wish(&token, &wish), CODE_OK);
     assert_int_equal(wish->count, 1); /* neither what each node counts by itself, nor what is monitored */
@@ -256,8 +256,7 @@ static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void *
     assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &moment.state), CODE_OK);
     for (unsigned round = 0; round < 12; round++) {
         gate_state_judge(&moment, policy, &question, false, scratch, &verdict, &token);
-        assert_int_equal(token.count, 1);
-        assert_int_equal(token.watched, round < 9); /* the fourth call would be over it */
+        assert_int_equal(token.count, 1 + (round < 9)); /* the fourth call would be over the monitored one */
         if (round % 3 == 2)
             gate_token_spend(&token);
         else
