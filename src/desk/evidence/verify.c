@@ -504,7 +504,7 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
                        "the file as evidence", conf->path);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
-    if (code == CODE_OK && conf->may_retry && has_changed(&verifier))
+    if (conf->may_retry && (code == CODE_OK || db_has_changed(verifier.db)) && has_changed(&verifier))
         code = CODE_BUSY;
     if (has_moved(conf, code == CODE_OK && report->is_sealed && conf->ends_trail))
         code = why_set(why, CODE_BUSY, "%s was rotated meanwhile; verify it again", conf->path);

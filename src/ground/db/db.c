@@ -158,13 +158,17 @@ static bool is_some_beside(const char *path, const char *suffix)
     return db__stat_beside(path, suffix, &there) && there.st_size > 0;
 }
 
-bool db_has_changed(const struct db *db)
+static bool is_other(const char *path, const struct stat *was)
 {
     struct stat is;
 
-    return db->is_at_rest && (stat(sqlite3_db_filename(db->handle, "main"), &is) != 0 || is.st_ino != db->was.st_ino ||
-                              is.st_size != db->was.st_size || is.st_mtim.tv_sec != db->was.st_mtim.tv_sec ||
-                              is.st_mtim.tv_nsec != db->was.st_mtim.tv_nsec);
+    return stat(path, &is) != 0 || is.st_ino != was->st_ino || is.st_size != was->st_size ||
+           is.st_mtim.tv_sec != was->st_mtim.tv_sec || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec;
+}
+
+bool db_has_changed(const struct db *db)
+{
+    return db->is_at_rest && is_other(sqlite3_db_filename(db->handle, "main"), &db->was);
 }
 
 bool db_has_moved(const struct db *db)
@@ -180,18 +184,35 @@ static bool needs_rest(const char *path, int result)
     return ((result & 0xff) == SQLITE_READONLY || (result & 0xff) == SQLITE_CANTOPEN) && !is_some_beside(path, "-wal");
 }
 
-static int open_to_read(const char *path, enum db_mode mode, struct db *db)
+static bool seems_at_rest(const char *path)
 {
     struct stat there;
+
+    return !db__is_without_wal(path) && !db__stat_beside(path, "-wal", &there);
+}
+
+static void close_again(struct db *db)
+{
+    (void)sqlite3_close(db->handle);
+    db->handle = NULL; /* the file may be gone by now, so that nothing is opened */
+    db->is_at_rest = false;
+}
+
+static int open_to_read(const char *path, enum db_mode mode, struct db *db)
+{
     int result;
 
-    if (mode == DB_LOOK && !db__is_without_wal(path) && !db__stat_beside(path, "-wal", &there))
-        return open_at_rest(path, db);
+    if (mode == DB_LOOK && seems_at_rest(path)) {
+        result = open_at_rest(path, db);
+        /* For who reads without locks, whoever begins to write makes a damaged one of it for a moment. */
+        if (result == SQLITE_OK || (seems_at_rest(path) && !is_other(path, &db->was)))
+            return result;
+        close_again(db);
+    }
     result = try_open(path, SQLITE_OPEN_READONLY, false, mode != DB_READ ? DB__PAST_VFS : NULL, db);
     if (result == SQLITE_OK || !needs_rest(path, result))
         return result;
-    (void)sqlite3_close(db->handle);
-    db->handle = NULL; /* the file may be gone by now, so that nothing is opened */
+    close_again(db);
     return open_at_rest(path, db);
 }
 
