@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 from integration.lib.gate import call
 
@@ -37,10 +38,10 @@ class CountingServer:
 
 
 class Load:
-    """`answers` maps an id to the parsed reply, for those that got one."""
+    """`answers` maps an id to the parsed reply, for those that got one. `pause`: seconds of a connection between two calls."""
 
-    def __init__(self, port, prefix, threads=8, path="/mcp"):
-        self.port, self.prefix, self.path = port, prefix, path
+    def __init__(self, port, prefix, threads=8, path="/mcp", pause=0.0):
+        self.port, self.prefix, self.path, self.pause = port, prefix, path, pause
         self.answers, self.sent, self.stopping = {}, set(), False
         self.threads = [threading.Thread(target=self._run, args=(n,), daemon=True) for n in range(threads)]
         for thread in self.threads:
@@ -64,6 +65,7 @@ class Load:
                 connection.close()
                 # The gate is gone: the run is over for this connection.
                 break
+            time.sleep(self.pause)
         connection.close()
 
     def finish(self):
