@@ -22,7 +22,7 @@ struct asked {
     const char *config, *store, *audit;
     uint64_t from; /* rows before it were given away */
     /* which calls */
-    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *session, *agent;
+    const char *tenant, *correlation, *principal, *tool, *via, *method, *upstream, *verdict, *reason, *rule, *session, *agent;
     const char *client, *text, *outcome, *answer, *answer_rule, *detector;
     uint64_t decision, status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
@@ -50,7 +50,7 @@ struct asked {
     struct option_values public_keys, roles, may_claim;
     uint64_t checkpoint, unsigned_ms;
     /* routes, servers and logins */
-    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *address;
+    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *address, *registry;
     bool insecure, who, managed, agent_judged;
     /* many gates */
     const char *admin, *password_file, *database;

@@ -109,6 +109,7 @@
         LIST("group", groups, "NAME", "who asked is in this group; may be repeated"),                            \
         LIST("scope", scopes, "NAME", "the token has this scope; may be repeated"),                              \
         TEXT("tool", tool, "NAME", "of this tool, prompt or resource"),                                          \
+        TEXT("via", via, "NAME", "of a tool within a call of this one, which calls others"),                     \
         TEXT("method", method, "NAME", "tools/call, initialize ..."),                                            \
         TEXT("upstream", upstream, "NAME", "of this route, or of this slug"),                                    \
         WORD("verdict", verdict, "WORD", verdicts, "permit, deny or hold"),                                      \

@@ -204,10 +204,10 @@ static enum code move_place(struct db *db, const struct query *query, struct ent
 /* Events are nobody's call. */
 bool entries__asks_for_calls(const struct query *query)
 {
-    return query->correlation.at != NULL || query->principal.at != NULL || query->agent.at != NULL || query->tool.at != NULL ||
-           query->method.at != NULL || query->upstream.at != NULL || query->verdict.at != NULL || query->reason.at != NULL ||
-           query->rule.at != NULL || query->client.at != NULL ||
-           query->node.at != NULL || query->session.at != NULL || query->text.at != NULL ||
+    return query->correlation.at != NULL || query->principal.at != NULL || query->agent.at != NULL ||
+           query->tool.at != NULL || query->via.at != NULL || query->method.at != NULL || query->upstream.at != NULL ||
+           query->verdict.at != NULL || query->reason.at != NULL || query->rule.at != NULL ||
+           query->client.at != NULL || query->node.at != NULL || query->session.at != NULL || query->text.at != NULL ||
            query->policy_version != 0;
 }
 

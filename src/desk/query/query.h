@@ -25,6 +25,7 @@ enum query_order {
 /* Texts with at == NULL and numbers of 0 do not filter. Texts are exact, but a '*' in one stands for any characters. */
 struct query {
     struct span tenant, correlation, principal, agent, tool, method, upstream, verdict, reason, rule, outcome, client;
+    struct span via;            /* the tool in whose call another stood */
     struct span node;           /* the gate's machine; at a fleet's centre, its name in the fleet */
     const struct option_values *groups, *scopes; /* of who asked, each of them among others; NULL: any */
     struct span answer, answer_rule, detector; /* what was done to the answer, by which rule among others, finding what */

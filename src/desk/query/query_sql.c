@@ -85,8 +85,8 @@ static enum code add_free_text(struct query_sql *sql, struct span text)
 {
     static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", "groups", "scopes",
                                           "claims", "actors", "client_says", NULL};
-    static const char *const plain[] = {"tool", "method", "principal", "agent", "tenant", "correlation", "upstream", "client",
-                                        "rule", "agent_rule", "rule_reason", "reason", "undecided", "rpc_id",
+    static const char *const plain[] = {"tool", "via", "method", "principal", "agent", "tenant", "correlation", "upstream",
+                                        "client", "rule", "agent_rule", "rule_reason", "reason", "undecided", "rpc_id",
                                         "correlation_replaced", "trace", "target", "query", "issuer", "plan", NULL};
     enum code code = json_write_string(&sql->quoted, text);
 
@@ -123,7 +123,7 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, c
     const enum query_of of = shape->of;
     const struct { const char *column; struct span text; } texts[] = {
         {"d.tenant", query->tenant}, {"d.correlation", query->correlation}, {"d.principal", query->principal},
-        {"d.agent", query->agent},
+        {"d.agent", query->agent}, {"d.via", query->via},
         {"d.tool", query->tool}, {"d.method", query->method}, {"d.upstream", query->upstream}, {"d.verdict", query->verdict},
         {"d.reason", query->reason}, {"d.rule", query->rule}, {"d.client", query->client},
         {QUERY_OUTCOME(of, "outcome"), query->outcome}, {QUERY_OUTCOME(of, "answer_effect"), query->answer},

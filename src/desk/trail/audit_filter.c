@@ -40,6 +40,7 @@ int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYT
     *query = (struct query){
         .tenant = span_text(asked->tenant), .correlation = span_text(asked->correlation),
         .principal = span_text(asked->principal), .agent = span_text(asked->agent), .tool = span_text(asked->tool),
+        .via = span_text(asked->via),
         .method = span_text(asked->method), .upstream = span_text(asked->upstream), .verdict = span_text(asked->verdict),
         .reason = span_text(asked->reason), .rule = span_text(asked->rule), .outcome = span_text(asked->outcome),
         .client = span_text(asked->client), .node = span_text(asked->node),
