@@ -398,7 +398,7 @@ asan-programs:
 	@mkdir -p build; if $(HAS_LIBFUZZER); then what="FLAVOUR=fuzz programs fuzz-link"; else what="FLAVOUR=asan programs"; fi; \
 	flock build/asan.lock $(MAKE) --no-print-directory $$what
 interop-packages:
-	@for what in go vectors otelcol dojo apis shell duckdb ocsf; do tests/interop/lib/setup $$what || true; done
+	@for what in go vectors otelcol registry-types store dojo apis shell duckdb ocsf; do tests/interop/lib/setup $$what || true; done
 	@tests/interop/lib/unpack prometheus || true
 	@tests/interop/lib/unpack rsyslog || true
 
@@ -572,7 +572,7 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(B)/man/callgate.1 $(SHELLS:%=$(BIN).
 	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
-	install -m 0755 tools/verify-audit tools/dist/notify-chat tools/dist/check-policies $(DESTDIR)$(DATA)
+	install -m 0755 tools/verify-audit tools/dist/notify-chat tools/dist/check-policies tools/dist/ship-sealed $(DESTDIR)$(DATA)
 	sed 's|@PREFIX@|$(PREFIX)|g' tools/dist/pre-commit > $(DESTDIR)$(DATA)/pre-commit && chmod 0755 $(DESTDIR)$(DATA)/pre-commit
 	for f in callgate.yaml github-action/action.yml grafana/callgate.json kubernetes/gateway.yaml kubernetes/sidecar.yaml \
 	    prometheus/callgate.rules.yml; do \
@@ -584,7 +584,7 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(B)/man/callgate.1 $(SHELLS:%=$(BIN).
 	for d in README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md src tests tools; do ln -sfn ../doc/callgate/$$d $(DESTDIR)$(DATA)/$$d || exit 1; done
 	install -D -m 0644 tools/dist/callgate.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/callgate.conf
 	install -D -m 0644 tools/dist/callgate.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/callgate.conf
-	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
+	for u in $(foreach k,service socket path timer,$(wildcard tools/dist/*.$(k))); do \
 	    mkdir -p $(DESTDIR)$(UNITS) && sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(UNITS)/$${u##*/} || exit 1; done
 
 # A page for each command, and one of all.

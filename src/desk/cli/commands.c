@@ -11,10 +11,11 @@
 const struct command commands[] = {
     {IS("init", cmd_init, "ask a server for its tools and write a first configuration"),
      .example = "init --url http://127.0.0.1:9000/mcp", .writes = true,
-     BEHIND("--url URL | --command LINE | --client NAME [OPTIONS]"), WAS({"upstream", "url"}),
+     BEHIND("--url URL | --command LINE | --client NAME | --registry FOLDER [OPTIONS]"), WAS({"upstream", "url"}),
      ABOUT("Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
            "what to paste into the configuration of desktop clients. With --client: the file by which that client asks\n"
-           "the gate before its own tools run, with each switch that fails closed (policies/HOOKS.md)."),
+           "the gate before its own tools run, with each switch that fails closed (policies/HOOKS.md). With --registry: files\n"
+           "of a registry of MCP servers that has the gate's routes alone, for clients that take no other server."),
      OPTIONS(TEXT("url", url, "URL", "the server's MCP endpoint"),
              TEXT("command", line, "LINE", "the command of a server that a desktop client starts"),
              TEXT("name", name, "NAME", "the route's name; by default from the URL's host or the command"),
@@ -23,6 +24,7 @@ const struct command commands[] = {
              FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"),
              TEXT("client", client, "NAME", "claude-code, codex or cursor"),
              FLAG("managed", managed, "with --client: for all of the machine, whom it leaves no other hooks and servers"),
+             PATH("registry", registry, "FOLDER", "a new folder, for a web server"),
              CONFIG, JSON)},
     {IS("serve", cmd_serve, "the gate itself"), .example = "serve --config callgate.yaml", .of_another = &serve_usage},
     {IS("upgrade", cmd_upgrade, "a new gate in the place of the one that runs"),

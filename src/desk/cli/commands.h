@@ -56,8 +56,8 @@ int command_read(int argc, char **argv, const struct command **command, struct a
 /* All of the table as one JSON document, for whatever makes something of it. Returns: an exit status. */
 int commands_print(void);
 
-extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_hook, cmd_init_client, cmd_upgrade, cmd_status, cmd_backup, cmd_restore,
-    cmd_login, cmd_logout,
+extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_hook, cmd_init_client, cmd_init_registry, cmd_upgrade, cmd_status,
+    cmd_backup, cmd_restore, cmd_login, cmd_logout,
     cmd_console, cmd_telemetry, cmd_completion, cmd_version;
 extern command_fn cmd_policy_check, cmd_policy_fmt, cmd_policy_test, cmd_policy_load, cmd_policy_remove, cmd_policy_activate,
     cmd_policy_list, cmd_policy_show, cmd_policy_diff, cmd_policy_explain, cmd_policy_replay, cmd_policy_learn,

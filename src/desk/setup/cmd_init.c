@@ -398,8 +398,11 @@ int cmd_init(const struct asked *asked)
     struct why why = {0};
     int status;
 
-    if (asked->client != NULL && (init.url != NULL || init.line != NULL))
-        return complain(STATUS_USAGE, "--client is about a client, --url and --command about a server; leave one out");
+    if ((asked->client != NULL) + (asked->registry != NULL) + (init.url != NULL || init.line != NULL) > 1)
+        return complain(STATUS_USAGE, "--client is about a client, --registry about all of the gate's servers, --url and "
+                        "--command about one; leave all but one out");
+    if (asked->registry != NULL)
+        return cmd_init_registry(asked);
     if (asked->client != NULL)
         return cmd_init_client(asked);
     if (asked->managed)
@@ -410,8 +413,8 @@ int cmd_init(const struct asked *asked)
     if (init.line != NULL && (init.ca != NULL || init.bearer_file != NULL || init.insecure))
         return complain(STATUS_USAGE, "--ca, --bearer-file and --insecure are for --url; with --command leave them out");
     if ((init.url == NULL && init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
-        return complain(STATUS_USAGE, "init needs --url URL, --command LINE or --client NAME; write for example --url "
-                        "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
+        return complain(STATUS_USAGE, "init needs --url URL, --command LINE, --client NAME or --registry FOLDER; write for "
+                        "example --url http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
     if (init.line != NULL && init_command_open(&init.command, init.line, &why) != CODE_OK)
         status = complain(STATUS_USAGE, "%s", why.text);
     else
