@@ -137,18 +137,26 @@ bool declared_lists_any(const struct declared_unwraps *unwraps)
     return false;
 }
 
-/* What a block of the content says. Where it is known to list tools, a block of another kind may list some beside its text. */
+/* What a block of the content says, itself or in a resource that is embedded in it. Where it is known to list tools, a block of
+ * another kind may list some beside its text. */
 static enum code filter_block(const struct filtering *filtering, struct span document, const struct json_node *block,
                               struct json_edits *edits)
 {
-    static const struct declared_path name = {1, {{"text", 4}}};
-    const struct json_node *text = declared__at(block, &name);
-    bool is_text = text != NULL && text->type == JSON_STRING;
+    static const struct declared_path places[] = {{1, {{"text", 4}}}, {2, {{"resource", 8}, {"text", 4}}}};
+    const struct json_node *text = declared__at(block, &places[0]);
+    enum code code = CODE_OK;
 
-    if (is_misspelled(block, &name) ||
-        (filtering->unwrap != NULL && !(is_text && span_is(json_member_text(block, "type"), "text"))))
+    if (filtering->unwrap != NULL &&
+        (text == NULL || text->type != JSON_STRING || !span_is(json_member_text(block, "type"), "text")))
         return CODE_INVALID;
-    return is_text ? filter_text(filtering, document, text, edits) : CODE_OK;
+    for (size_t i = 0; i < sizeof places / sizeof *places && code == CODE_OK; i++) {
+        text = declared__at(block, &places[i]);
+        if (is_misspelled(block, &places[i]))
+            return CODE_INVALID;
+        if (text != NULL && text->type == JSON_STRING)
+            code = filter_text(filtering, document, text, edits);
+    }
+    return code;
 }
 
 /* Of the result of a call of a tool. */
