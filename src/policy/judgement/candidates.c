@@ -48,9 +48,9 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  policy->asks_agent ? question->agent : SPAN_NONE,
                                  policy->asks_path ? question->path : SPAN_NONE,
                                  policy->asks_query ? question->query : SPAN_NONE,
-                                 !policy->asks_resource   ? SPAN_NONE
-                                 : question->any_resource ? ANY
-                                                          : question->resource,
+                                 question->any_resource || (!policy->asks_resource && question->resource.len > 0)
+                                     ? ANY /* whether it has one is asked of answers, whatever rules name */
+                                     : question->resource,
                                  policy->asks_prompt ? question->prompt : SPAN_NONE,
                                  kind_of(answer), answer != NULL ? answer->method : SPAN_NONE}};
     key->hash = policy->serial;

@@ -495,6 +495,24 @@ static void test_faults(void **state)
     assert_non_null(strstr(faults.fault[0].text, "write it under `answers:`"));
 }
 
+/* A rule that names nothing is also about what a route declares to be about a resource; whether it does may change. */
+static void test_declared(void **state)
+{
+    struct question question = plain_question();
+    struct court court;
+
+    (void)state;
+    court_open(&court, RULES("  - {id: r, effect: flag}\n"));
+    question.method = SPAN_LIT("acme/read");
+    question.tool = SPAN_NONE;
+    assert_string_equal(answered(&court, question, (struct policy_answer){.root = NULL}, "{}"), "none");
+    question.resource = SPAN_LIT("a:b");
+    assert_string_equal(answered(&court, question, (struct policy_answer){.root = NULL}, "{}"), "flag r");
+    question.method = SPAN_LIT("resources/subscribe"); /* which MCP knows, and which gives nothing */
+    assert_string_equal(answered(&court, question, (struct policy_answer){.root = NULL}, "{}"), "none");
+    court_close(&court);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,7 +521,7 @@ int main(void)
         cmocka_unit_test(test_asks_the_call),  cmocka_unit_test(test_size_and_media), cmocka_unit_test(test_too_costly),
         cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_one_value),
         cmocka_unit_test(test_many),           cmocka_unit_test(test_drops_what_does_not_hold), cmocka_unit_test(test_once),
-        cmocka_unit_test(test_tests),          cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_tests),          cmocka_unit_test(test_declared),    cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
