@@ -86,6 +86,7 @@ static const char *base_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* Asked while the lock is held: who waited for it may come when the test has ended, and what was synced is no longer copied. */
 static bool is_ours(const char *path)
 {
     return disk.on && !inside && strncmp(path, disk.folder, strlen(disk.folder)) == 0;
@@ -242,9 +243,11 @@ static int changes_name(const char *what, const char *from, const char *to)
     ino_t inode;
     int result;
 
-    if (!is_ours(from))
-        return to != NULL ? next.two(from, to) : next.one(from);
     (void)pthread_mutex_lock(&lock);
+    if (!is_ours(from)) {
+        (void)pthread_mutex_unlock(&lock);
+        return to != NULL ? next.two(from, to) : next.one(from);
+    }
     inode = inode_of(from);
     counts = inode != 0 && strstr(from, "-shm") == NULL && strstr(from, "-journal") == NULL;
     inside = true;
@@ -307,10 +310,14 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at)
     struct stat there;
     ssize_t len;
 
-    if (!disk.on || inside || !name_of(fd, by, path) || !is_ours(path) || fstat(fd, &there) != 0)
+    if (!disk.on || inside || !name_of(fd, by, path) || fstat(fd, &there) != 0)
         return next.call(fd, bytes, count, at);
-    (void)snprintf(synced, sizeof synced, "%s/%llu", disk.store, (unsigned long long)there.st_ino);
     (void)pthread_mutex_lock(&lock);
+    if (!is_ours(path)) {
+        (void)pthread_mutex_unlock(&lock);
+        return next.call(fd, bytes, count, at);
+    }
+    (void)snprintf(synced, sizeof synced, "%s/%llu", disk.store, (unsigned long long)there.st_ino);
     len = next.call(fd, bytes, count, at);
     inside = true;
     for (int written = ALL; access(synced, F_OK) != 0 && strstr(path, "-journal") == NULL && written <= HALF; written++)
