@@ -145,7 +145,8 @@ static void answered(void *context, struct web_answer *answer)
     talk->why = answer->why;
     talk->status = answer->status;
     talk->is_json = answer->code == CODE_OK && web_answer_is(answer, "application/json");
-    buf_move(&talk->body, &answer->body);
+    if (answer->code == CODE_OK) /* else it holds what was too long */
+        buf_move(&talk->body, &answer->body);
     lock_take(&desk->lock);
     talk->is_answered = true;
     lock_give(&desk->lock);
@@ -190,17 +191,24 @@ static bool read_answer(struct talk *talk)
         account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, why.text);
         return false;
     }
-    if (!talk->is_json)
-        (void)why_set(&why, CODE_INVALID, "its answer's Content-Type is not application/json");
-    else if (outgoing_read_answer(talk->of->outgoing, buf_peek(&talk->body), talk->asked_us, clock_wall_us(), &talk->token,
-                                  &why) == CODE_OK)
+    if (talk->is_json) {
+        (void)!outgoing_read_answer(talk->of->outgoing, buf_peek(&talk->body), talk->asked_us, clock_wall_us(), &talk->token,
+                                     &why);
         outgoing_read_refresh(buf_peek(&talk->body), &talk->refresh, &talk->scopes);
+    } else {
+        (void)why_set(&why, CODE_INVALID, "its answer's Content-Type is not application/json");
+    }
     if (talk->token != NULL && is_person && buf_is_empty(&talk->refresh))
         (void)why_set(&why, CODE_INVALID, "it gives no token for newer ones (refresh_token); ask for the scope by which it "
                       "does, which often is offline_access");
-    if (why.text[0] != '\0')
-        account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, why.text);
-    return why.text[0] == '\0';
+    if (buf_code(&talk->refresh) != CODE_OK)
+        (void)why_set(&why, CODE_NOMEM, "not enough memory for its token for newer ones");
+    talk->why = why;
+    /* Whatever is wrong with what it gives, it takes the token that it had given before no more. */
+    if (why.text[0] == '\0' || (!is_person && !buf_is_empty(&talk->refresh)))
+        return true;
+    account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, why.text);
+    return false;
 }
 
 /* Keeps the token for newer ones; then, and not before, what came with it goes up. What cannot be kept is tried again. */
@@ -219,7 +227,9 @@ static void keep(struct talk *talk)
     else
         code = store_account_keep(desk->ways.db, desk->ways.store, &talk->account, buf_peek(&talk->refresh), clock_wall_us(),
                                   &why);
-    if (code == CODE_OK) {
+    if (code == CODE_OK && talk->token == NULL) {
+        account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, talk->why.text);
+    } else if (code == CODE_OK) {
         succeed(talk);
     } else if (code == CODE_NOT_FOUND) {
         talk->account.id = 0;

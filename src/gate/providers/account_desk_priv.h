@@ -17,7 +17,7 @@
 
 #define ACCOUNT__RETRY_US INT64_C(5000000) /* a provider that gave none is not asked again before */
 #define ACCOUNT__BODY_BYTES ((size_t)64 << 10)
-#define ACCOUNT__TOKEN_BYTES ((size_t)16 << 10)
+#define ACCOUNT__TOKEN_BYTES ACCOUNT__BODY_BYTES /* whatever an answer holds is kept */
 #define ACCOUNT__URL_BYTES 4096
 
 struct account_desk {
