@@ -70,10 +70,10 @@ enum code store_account_bring(struct db *db, const struct store_account_ask *bac
     if (code != CODE_OK)
         return code;
     code = db_find(db, "SELECT id FROM account_ask WHERE state = ?1 AND browser = ?2 AND tenant = ?3 AND principal = ?4 AND "
-                   "upstream = ?5 AND phase = 'begun' AND asked_us > ?6 AND login = ?7",
+                   "upstream = ?5 AND phase = 'begun' AND asked_us > ?6 AND asked_us <= ?8 AND login = ?7",
                    DB_VALUES(db_of_text(state), db_of_text(browser), db_of_text(back->tenant), db_of_text(back->principal),
                              db_of_text(back->upstream), db_of_int(now_us - STORE_ACCOUNT_ASK_US),
-                             db_of_text(back->login)), &row);
+                             db_of_text(back->login), db_of_int(now_us)), &row);
     *id = code == CODE_OK ? db_int(row, 0) : 0;
     db_finalize(&row);
     if (code == CODE_OK)

@@ -55,12 +55,15 @@ enum code account__open(const struct account_keys *keys, const unsigned char pla
 
 /* ---- one token ---- */
 
-static enum code find(struct db *db, struct store_account *account, const char *asker, int64_t now_us, struct db_stmt **row)
+/* Takes: until_us: nobody claims for longer, so that a claim that ends later is of a clock that was wrong. */
+static enum code find(struct db *db, struct store_account *account, const char *asker, int64_t now_us, int64_t until_us,
+                      struct db_stmt **row)
 {
     enum code code = db_find(db, "SELECT a.id, t.key, t.sealed, t.asker IS NOT NULL AND t.asker <> ?7 AND t.asks_until_us > "
-                             "?8, a.login FROM account a JOIN account_token t ON t.account = a.id WHERE " IS_IT " AND " LIVES
-                             " ORDER BY a.id DESC LIMIT 1",
-                             DB_VALUES(WHOSE(account), db_of_text(span_text(asker)), db_of_int(now_us)), row);
+                             "?8 AND t.asks_until_us <= ?9, a.login FROM account a JOIN account_token t ON t.account = a.id "
+                             "WHERE " IS_IT " AND " LIVES " ORDER BY a.id DESC LIMIT 1",
+                             DB_VALUES(WHOSE(account), db_of_text(span_text(asker)), db_of_int(now_us),
+                                       db_of_int(until_us)), row);
 
     if (code == CODE_OK) {
         account->id = db_int(*row, 0);
@@ -79,7 +82,7 @@ enum code store_account_claim(struct db *db, const char *store, struct store_acc
 
     if (code != CODE_OK)
         return code;
-    found = find(db, account, asker, now_us, &row);
+    found = find(db, account, asker, now_us, until_us, &row);
     if (found == CODE_OK)
         found = account_keys_read(store, false, &keys, why);
     if (found == CODE_OK) {
