@@ -142,7 +142,8 @@ static struct mcp_denial denial_of(struct pair *pair, enum reason reason)
                                                              : SPAN_NONE,
         .decision = call->seq,
         .asked = call->held_as,
-        .console = call->is_offered || (reason == REASON_ACCOUNT_MISSING && call->message.opens_urls)
+        .console = call->is_offered || (reason == REASON_ACCOUNT_MISSING && call->message.opens_urls &&
+                                            !span_is(call->message.method, "initialize"))
                        ? pair->conf->console_url : NULL,
         .connect = reason == REASON_ACCOUNT_MISSING ? pair->conf->console_url : NULL,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,

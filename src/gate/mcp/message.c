@@ -406,7 +406,8 @@ static enum reason understand(struct mcp_message *message, const struct mcp_read
     return reason;
 }
 
-/* Before anything is taken out of it, since the server need not be told of it. */
+/* Before anything is taken out of it, since the server need not be told of it. Who answers the gate's own question has been
+ * shown the page, and is told the rest by a sentence: else a client that answers by itself would ask again without end. */
 static bool says_urls(const struct json_node *root)
 {
     const struct json_node *params = json_member(root, SPAN_LIT("params")), *method = json_member(root, SPAN_LIT("method"));
@@ -414,8 +415,9 @@ static bool says_urls(const struct json_node *root)
                                        ? json_member(params, SPAN_LIT("capabilities"))
                                        : json_member(json_member(params, SPAN_LIT("_meta")), SPAN_LIT(MCP__CAPABILITIES));
     const struct json_node *url = json_member(json_member(able, SPAN_LIT("elicitation")), SPAN_LIT("url"));
+    const struct json_node *own = json_member(json_member(params, SPAN_LIT("inputResponses")), SPAN_LIT(MCP__OWN_QUESTION));
 
-    return url != NULL && url->type == JSON_OBJECT;
+    return url != NULL && url->type == JSON_OBJECT && own == NULL;
 }
 
 /* Requests whose answer may ask for that (2026-07-28, multi round-trip requests), and the one that declares it. */
