@@ -5,6 +5,7 @@ import http.client
 import json
 import pathlib
 import re
+import ssl
 import subprocess
 import tempfile
 import urllib.parse
@@ -25,10 +26,10 @@ def with_people(upstream, policy, conf=None, **more):
 
 
 class Console:
-    def __init__(self, gate):
+    def __init__(self, gate, address="127.0.0.1:0"):
         self.log = gate.folder / "console.log"
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([gate.program, "console", "--json", "--address", "127.0.0.1:0", "--config", str(gate.conf_path)],
+            self.process = subprocess.Popen([gate.program, "console", "--json", "--address", address, "--config", str(gate.conf_path)],
                                             stdout=subprocess.PIPE, stderr=log, text=True, cwd=gate.folder, env=gate.environment)
         line = self.process.stdout.readline()
         if not line:
@@ -81,7 +82,9 @@ class Browser:
         return f"{self.url.scheme}://{self.url.netloc}"
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection(self.console.address, timeout=60, source_address=self.source and (self.source, 0))
+        by = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
+        more = {"context": ssl._create_unverified_context()} if self.url.scheme == "https" else {}
+        connection = by(self.console.address, timeout=60, source_address=self.source and (self.source, 0), **more)
         wanted = {"Host": self.url.netloc, **({"Cookie": f"{self.cookie}"} if self.cookie else {}),
                   **{name.replace("_", "-"): value for name, value in headers.items() if value is not None}}
         try:

@@ -24,8 +24,8 @@ const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 const options = { path: '', accounts: {}, resources: {}, seconds: 300, scopes: ['tools:read', 'tools:write', 'tools:admin'],
                   ...JSON.parse(process.argv[2] ?? '{}') };
 const { tls } = options;
-// Whose browser it is, what exchanges answer as subject, and answers that are not the server's own: [path, {status, headers, body, delay}].
-const state = { login: Object.keys(options.accounts)[0] ?? 'alice', exchanged: null, faults: new Map(), seen: {} };
+// Whose browser it is, what exchanges answer as subject, and answers that are not the server's own: [path, {status, headers, body, delay, late}].
+const state = { login: Object.keys(options.accounts)[0] ?? 'alice', exchanged: null, faults: new Map(), seen: {}, issued: null };
 let keys = [], provider, origin;
 
 class Adapter {
@@ -37,7 +37,10 @@ class Adapter {
   async find(id) { return Adapter.all.get(this.at(id)); }
   async findByUid(uid) { return this.where((value) => value.uid === uid); }
   async findByUserCode(code) { return this.where((value) => value.userCode === code); }
-  async consume(id) { Adapter.all.get(this.at(id)).consumed = Math.floor(Date.now() / 1000); }
+  async consume(id) {
+    const mark = () => { const value = Adapter.all.get(this.at(id)); value && (value.consumed = Math.floor(Date.now() / 1000)); };
+    this.model === 'RefreshToken' && options.graceMs ? setTimeout(mark, options.graceMs) : mark();
+  }
   async destroy(id) { Adapter.all.delete(this.at(id)); }
   async revokeByGrantId(grant) {
     for (const [at, value] of Adapter.all)
@@ -132,6 +135,8 @@ const configuration = () => ({
   issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
   expiresWithSession: () => false, clientBasedCORS: () => true, pkce: { required: () => true }, clockTolerance: 0,
   routes: { authorization: '/auth' }, cookies: { keys: ['test'] }, fetchResponseBodyLimits: {},
+  fetch: (url, { dispatcher, ...more }) => globalThis.fetch(url, more), // tests' clients are on this machine
+  ...options.rotates && { rotateRefreshToken: true },
 });
 
 // The agent's token against one for another resource, for the same subject; or for another's, where a test asks for that.
@@ -165,6 +170,7 @@ function renew(keep) {
     provider.use(refuseAsEntra);
   for (const event of ['authorization.error', 'grant.error'])
     provider.on(event, (_, error) => { state.seen[error.error] = (state.seen[error.error] ?? 0) + 1; });
+  provider.on('access_token.issued', ({ jti }) => { state.issued = jti; });
   provider.on('server_error', (_, error) => console.error(error));
 }
 
@@ -200,6 +206,8 @@ const TEST = {
   exchanged: ({ subject }) => { state.exchanged = subject; },              // whom exchanged tokens are for; null: the subject
   rotate: ({ keep = false }) => renew(keep),                               // new keys; the old ones stay in the set, or not
   fault: ({ path, ...answer }) => { Object.keys(answer).length ? state.faults.set(path, answer) : state.faults.delete(path); },
+  issued: () => ({ jti: state.issued }),                                   // the access token that was given last
+  grace: ({ ms }) => { options.graceMs = ms; },                            // so long a refresh token is good once another was given for it
   seen: () => state.seen,                                                  // how often each path was asked for, and each error given
   keys: () => ({ keys }),                                                  // with their secrets, for forgeries
   // Any token, signed by a key of ours: what an attacker's friend at the provider could make.
@@ -231,6 +239,10 @@ async function serve(request, response) {
     await new Promise((done) => setTimeout(done, fault.delay ?? 0));
     if (fault.status)
       return response.writeHead(fault.status, fault.headers ?? {}).end(fault.body ?? '');
+    if (fault.late) { // it has done what was asked, and says so later
+      const end = response.end.bind(response);
+      response.end = (...words) => { setTimeout(() => end(...words), fault.late); return response; };
+    }
   }
   // RFC 8414 puts the well-known part before the issuer's path, OpenID behind it.
   request.originalUrl = request.url;

@@ -29,8 +29,8 @@ DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 class Provider:
-    def __init__(self, tls=None, **options):
-        """`tls`: a pki.Authority, for HTTPS on 127.0.0.1; the rest as provider.mjs has it."""
+    def __init__(self, tls=None, trusts=None, **options):
+        """`tls`: a pki.Authority, for HTTPS on 127.0.0.1; `trusts`: one by which it knows others; the rest as provider.mjs has it."""
         self.authority = tls and str(tls.certificate)
         if tls:
             certificate, key = tls.issue("provider", ["IP:127.0.0.1", "DNS:localhost"])
@@ -38,7 +38,8 @@ class Provider:
         log = pathlib.Path(os.environ.get("SCENARIO_TMP", "/tmp")) / f"provider-{secrets.token_hex(4)}.log"
         with open(log, "wb") as errors:
             self.process = subprocess.Popen([NODE, str(INTO / "provider.mjs"), json.dumps(options)], cwd=INTO,
-                                            stdout=subprocess.PIPE, stderr=errors)
+                                            stdout=subprocess.PIPE, stderr=errors,
+                                            env={**os.environ, **({"NODE_EXTRA_CA_CERTS": str(trusts.certificate)} if trusts else {})})
         line = self.process.stdout.readline()
         if not line:
             raise Failed(f"the provider does not start: {log.read_text()[-2000:]}")
