@@ -8,6 +8,8 @@
 #include "base/num.h"
 #include "console/texts.h"
 #include "crypto/parts.h"
+#include "identity/outgoing.h"
+#include "json/doc.h"
 #include "json/text.h"
 
 #include <stdio.h>
@@ -123,4 +125,37 @@ void page_connect_back(struct visit *visit, struct span upstream)
             visit_fault(visit, answer.status == STATUS_CANNOT ? 503 : 403, visit_said(visit, &answer));
     }
     answer_fini(&answer);
+}
+
+/* Who connects there, for its provider to read (draft-ietf-oauth-client-id-metadata-document): a public client, whose browsers
+ * come back here alone. It says nothing of which servers there are. */
+void page_connect_client(struct visit *visit, struct span upstream)
+{
+    struct doc *doc = doc_object(), *list;
+    char origin[VISIT_ORIGIN_BYTES];
+    struct buf text, url;
+
+    visit_origin(visit, origin);
+    buf_init(&text, 4 * URL_BYTES);
+    buf_init(&url, URL_BYTES);
+    buf_addf(&url, "%s/connect/%.*s", origin, SPAN_ARG(upstream));
+    list = doc_add_array(doc, "redirect_uris");
+    doc_text(list, NULL, buf_peek(&url));
+    buf_add_text(&url, ACCOUNT_DOCUMENT);
+    doc_text(doc, "client_id", buf_peek(&url));
+    doc_text(doc, "client_name", SPAN_LIT("Callgate"));
+    doc_text(doc, "client_uri", span_text(origin));
+    list = doc_add_array(doc, "grant_types");
+    doc_text(list, NULL, SPAN_LIT("authorization_code"));
+    doc_text(list, NULL, SPAN_LIT("refresh_token"));
+    list = doc_add_array(doc, "response_types");
+    doc_text(list, NULL, SPAN_LIT("code"));
+    doc_text(doc, "token_endpoint_auth_method", SPAN_LIT("none"));
+    if (buf_code(&url) == CODE_OK && doc_print(doc, &text) == CODE_OK)
+        visit_give(visit, "application/json", NULL, buf_peek(&text));
+    else
+        visit_fault(visit, 503, "The console is short of memory.");
+    doc_free(&doc);
+    buf_fini(&url);
+    buf_fini(&text);
 }

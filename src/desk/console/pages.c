@@ -10,6 +10,7 @@
 #include "console/places.h"
 #include "console/shape.h"
 #include "console/texts.h"
+#include "identity/outgoing.h"
 #include "identity/token.h"
 #include "os/clock.h"
 #include "unicode/unicode.h"
@@ -308,6 +309,7 @@ static const struct {
     {HTTP_METHOD_GET, path, page_shape, false, &(of)}, {HTTP_METHOD_GET, path ".json", page_shape_json, false, &(of)}
 #define CHANGE(path, of) {HTTP_METHOD_POST, path, page_change, false, &(of)}
     OPEN(GET, "/login", page_login), OPEN(POST, "/login", page_log_in), OPEN(GET, "/console.css", page_css),
+    OPEN(GET, "/connect/*" ACCOUNT_DOCUMENT, page_connect_client),
     OPEN(GET, "/console.mjs", page_js), OPEN(GET, "/icon.svg", page_icon), OPEN(GET, "/login/*", page_come_back),
     PAGE("/", page_first), FORM("/logout", page_log_out), FORM("/stop", page_stop),
     PAGE("/approvals", page_approvals), PAGE("/approvals.json", page_approvals_json),

@@ -20,7 +20,7 @@ void pages_answer(struct visit *visit);
 typedef void page_fn(struct visit *visit, struct span number);
 extern page_fn page_calls, page_calls_json, page_calls_csv, page_calls_sql, page_call, page_call_json, page_call_proof,
     page_tenant_proof;
-extern page_fn page_connect_begin, page_connect_back;
+extern page_fn page_connect_begin, page_connect_back, page_connect_client;
 extern page_fn page_approvals, page_approvals_json, page_approval, page_approval_json, page_answer_approval,
     page_approvals_mark, page_held;
 

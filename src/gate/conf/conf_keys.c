@@ -68,10 +68,10 @@ const struct conf_key conf__posted_header[] = {FILE_KEY, PREFIX_KEY, {.name = NU
 
 const struct conf_key conf__variable[] = {FILE_KEY, RUN_KEYS, {.name = NULL}};
 
-#define GRANT_KEYS                                                                                                  \
+#define GRANT_KEYS(otherwise)                                                                                       \
     KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Who gives the token: a name in `providers`."),                       \
     KEY("url", TEXT, BY_HAND, 0, 0, "(where the provider's metadata say)", "Its token endpoint."),                  \
-    KEY("client", MAP, BY_HAND, 0, 0, NULL, "As whom the gate asks.", IN(conf__outgoing_client, "`client`")),        \
+    KEY("client", MAP, BY_HAND, 0, 0, otherwise, "As whom the gate asks.", IN(conf__outgoing_client, "`client`")),   \
     KEY("scopes", TEXTS, BY_HAND, 0, 0, NULL, "What is asked for."),                                                \
     KEY("audience", TEXT, BY_HAND, 0, 0, NULL, "For whom, as the provider names it."),                              \
     KEY("resource", TEXT, BY_HAND, 0, 0, NULL, "For whom, as a URL (RFC 8707).")
@@ -84,15 +84,15 @@ const struct conf_key conf__outgoing_client[] = {
         WORDS("basic", "post")),
     {.name = NULL}};
 
-const struct conf_key conf__client_credentials[] = {GRANT_KEYS, {.name = NULL}};
+const struct conf_key conf__client_credentials[] = {GRANT_KEYS(NULL), {.name = NULL}};
 
 const struct conf_key conf__exchange[] = {
-    GRANT_KEYS,
+    GRANT_KEYS(NULL),
     KEY("opaque", BOOL, BY_HAND, 0, 0, "false", "A token that is no JWT is taken, for whom the provider says it is."),
     {.name = NULL}};
 
 const struct conf_key conf__connect[] = {
-    GRANT_KEYS,
+    GRANT_KEYS("(by a document that the console serves)"),
     KEY("page", TEXT, BY_HAND, 0, 0, "(by its metadata)", "Where people let the gate in: its authorization endpoint."),
     {.name = NULL}};
 

@@ -260,9 +260,14 @@ static void be_public(struct conf_reader *reader, const struct yaml_node *node, 
 static void read_client(struct conf_reader *reader, const struct yaml_node *map, struct outgoing *out)
 {
     static const char *const methods[] = {"basic", "post", NULL};
-    const struct yaml_node *node = conf__need(reader, map, "client", "{id: callgate, secret: {file: shop.secret}}");
+    const bool is_needed = out->kind != OUTGOING_ACCOUNT;
+    const struct yaml_node *node = is_needed ? conf__need(reader, map, "client", "{id: callgate, secret: {file: shop.secret}}")
+                                             : yaml_member(map, "client");
     const struct yaml_node *secret, *file;
 
+    out->is_document = !is_needed && node == NULL;
+    if (out->is_document)
+        be_public(reader, map, out);
     if (node == NULL || !conf__map(reader, node, conf__outgoing_client, "`client`"))
         return;
     if (conf__need(reader, node, "id", "callgate") != NULL)
@@ -316,6 +321,10 @@ static void read_account(struct conf_reader *reader, const struct yaml_node *map
     const struct yaml_node *page = yaml_member(map, "page");
     struct buf back;
 
+    if (yaml_member(yaml_root(reader->tree), "fleet") != NULL)
+        CONF_WARN(reader, map, "accounts are kept at this node alone, of all in its fleet: who is connected here is not "
+                  "elsewhere; have people connect at each node that serves them");
+
     out->page_url = page != NULL ? conf__provider_url(reader, page) : NULL;
     if (out->resource == NULL && out->audience == NULL)
         out->resource = conf__text_of(reader, upstream, "url").at;
@@ -329,6 +338,12 @@ static void read_account(struct conf_reader *reader, const struct yaml_node *map
     if (console != NULL)
         buf_addf(&back, "%s/connect/%.*s", console, SPAN_ARG(route));
     out->back_url = conf__copy(reader, buf_peek(&back)).at;
+    if (out->is_document && console != NULL && !span_starts_with(span_text(console), SPAN_LIT("https://")))
+        CONF_FAULT(reader, map, "without `client` the provider reads who the gate is from the console, which it does by https "
+                   "alone; write `console: {url: 'https://gate.example.com'}`, or client: {id: callgate}");
+    buf_add_text(&back, ACCOUNT_DOCUMENT);
+    if (out->is_document)
+        out->client = conf__copy(reader, buf_peek(&back)).at;
     buf_fini(&back);
 }
 

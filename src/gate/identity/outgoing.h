@@ -21,6 +21,7 @@
 #include <pthread.h>
 
 #define OUTGOING_TOKEN_BYTES_MAX 8000 /* a header's line holds it */
+#define ACCOUNT_DOCUMENT "/client.json" /* behind where browsers come back, the document of the client that connects */
 #define OUTGOING_LONGEST_US INT64_C(86400000000)
 
 /* NONE: the agent's own header goes up, unless the credential in it was consumed. */
@@ -55,6 +56,8 @@ struct outgoing {
     bool per_tenant;
     bool per_principal;        /* of a tenant: two may have principals of one name */
     bool is_posted;            /* id and secret of the client stand in the form (client_secret_post) */
+    bool is_document;          /* ACCOUNT: its client's id is where the console says who it is (draft-ietf-oauth-client-id-
+                                * metadata-document) */
     bool takes_opaque;         /* EXCHANGE: an answer that is no JWT, on the provider's word */
     const char *file;          /* as it was written, for people; PROGRAM: its path */
     struct span program;       /* PROGRAM: by which its runner knows it; likewise what follows */

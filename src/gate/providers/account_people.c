@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"
+#include "identity/provider.h"
 #include "os/clock.h"
 
 #include <string.h>
@@ -23,17 +24,46 @@ static void make_text(char out[2 * SECRET_BYTES + 1])
     mem_wipe(bytes, sizeof bytes);
 }
 
+/* Whether the provider reads from a document who the gate is. Where its page is written down, no metadata need be there. */
+static bool reads_documents(struct account_desk *desk, const struct outgoing *outgoing)
+{
+    char says[ACCOUNT__URL_BYTES];
+
+    return desk->ways.endpoint(desk->ways.providers, outgoing->provider, "client_id_metadata_document_supported", says,
+                               sizeof says) == 0 ? outgoing->page_url != NULL : strcmp(says, "true") == 0;
+}
+
+/* What keeps a browser from going there, or NULL. */
+static const char *fault_of_page(struct account_desk *desk, const struct outgoing *outgoing, const char *page)
+{
+    struct http_authority authority;
+    bool is_tls;
+
+    if (identity_url_split(span_text(page), &authority, &is_tls) != NULL)
+        return "the provider's metadata name no page by https where people let the gate in";
+    if (outgoing->is_document && !reads_documents(desk, outgoing))
+        return "the provider takes no client that it does not know (client_id_metadata_document_supported); an admin registers "
+               "one there, and writes it into the configuration: client: {id: callgate}";
+    return NULL;
+}
+
 /* Makes where the browser goes. Returns: CODE_BUSY: to be tried again soon. */
 static enum code begin_person(struct account_desk *desk, const struct store_account_ask *ask, const struct proxy_fetched *of)
 {
     char page[ACCOUNT__URL_BYTES], state[2 * SECRET_BYTES + 1], verifier[2 * SECRET_BYTES + 1], sum_text[2 * DIGEST_BYTES];
     unsigned char sum[DIGEST_BYTES];
     struct why why = {""};
+    const char *fault;
     struct buf url;
     enum code code;
 
     if (account__find_url(desk, of->outgoing, of->outgoing->page_url, "authorization_endpoint", page) == 0)
         return CODE_BUSY;
+    fault = fault_of_page(desk, of->outgoing, page);
+    if (fault != NULL) {
+        account__fail_person(desk, ask->id, fault);
+        return CODE_OK;
+    }
     make_text(state);
     make_text(verifier);
     digest_of(span_text(state), sum);
