@@ -855,12 +855,13 @@ CREATE FUNCTION callgate.change_last() RETURNS TABLE (number bigint, hash bytea)
     SELECT coalesce(c.number, 0), c.hash FROM (VALUES (1)) AS one
     LEFT JOIN LATERAL (SELECT number, hash FROM callgate.change ORDER BY number DESC LIMIT 1) AS c ON true
 $$;
--- And what others ask, some from a name on: a node goes round them.
-CREATE FUNCTION callgate.compile_asks(behind text, most bigint) RETURNS TABLE (asked_by text, id bigint, version bigint)
+-- And what others ask, from a name on: a node goes round them. Takes: names: of the fleet's nodes, a line each; nobody else's rows count.
+CREATE FUNCTION callgate.compile_asks(names text, behind text) RETURNS TABLE (asked_by text, id bigint, version bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT a.asked_by, a.id, a.version FROM callgate.compile_ask AS a
-    WHERE a.asked_by > behind AND a.asked_by <> session_user AND a.asked_at > clock_timestamp() - interval '1 minute'
-    ORDER BY a.asked_by LIMIT most
+    WHERE a.asked_by = ANY (string_to_array(names, E'\n')) AND a.asked_by > behind AND a.asked_by <> session_user
+      AND a.asked_at > clock_timestamp() - interval '1 minute'
+    ORDER BY a.asked_by
 $$;
 
 -- As many as are wanted, of 32 MiB together or one alone.

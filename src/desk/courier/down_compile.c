@@ -5,6 +5,7 @@
 
 #include "fleet/signed.h"
 #include "language/store.h"
+#include "os/clock.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #define CONTEXT "callgate compile answer 1\n"
-#define AT_ONCE 16
+#define TURN_US (INT64_C(1) * 1000000) /* so long other work of the courier may wait for answers */
 #define AGAIN_US (INT64_C(5) * 1000000) /* what was told is told again, as long as it is asked */
 #define ANSWER_BYTES ((size_t)2048)
 
@@ -92,24 +93,39 @@ static bool is_told(struct down *down, int64_t ask, int64_t now_us)
     return false;
 }
 
-/* Goes round all who ask: rows under names that are no nodes' keep back nobody for good. */
+static enum code read_asks(struct down *down, struct pg *pg, struct pg_rows **rows, struct why *why)
+{
+    struct buf names;
+    enum code code;
+
+    buf_init(&names, ROSTER_TEXT_BYTES);
+    code = roster_names(down->self.roster->now, down->self.node, &names);
+    if (code == CODE_OK)
+        code = pg_ask(pg, "SELECT asked_by, id, version FROM callgate.compile_asks($1, $2)",
+                      PG_VALUES(pg_of_text(buf_peek(&names)), pg_of_text(span_text(down->asks_behind))), rows, why);
+    buf_fini(&names);
+    return code;
+}
+
+/* Goes round the nodes that ask, each of which has one row: what stands under other names keeps nobody waiting. */
 enum code down__answer(struct down *down, struct pg *pg, int64_t now_us, struct why *why)
 {
+    const int64_t until_us = clock_monotonic_us() + TURN_US;
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT asked_by, id, version FROM callgate.compile_asks($1, $2)",
-                            PG_VALUES(pg_of_text(span_text(down->asks_behind)), pg_of_int(AT_ONCE)), &rows, why);
+    enum code code = read_asks(down, pg, &rows, why);
     const size_t count = pg_rows_count(rows);
+    size_t i = 0;
 
-    down->asks_behind[0] = '\0';
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+    for (; i < count && code == CODE_OK && clock_monotonic_us() < until_us; i++) {
         struct down_answer answer = {.node = down->self.node, .asked_by = pg_rows_bytes(rows, i, 0),
                                      .ask = pg_rows_int(rows, i, 1), .version = pg_rows_int(rows, i, 2)};
 
-        if (count == AT_ONCE)
-            (void)snprintf(down->asks_behind, sizeof down->asks_behind, "%.*s", SPAN_ARG(answer.asked_by));
+        (void)snprintf(down->asks_behind, sizeof down->asks_behind, "%.*s", SPAN_ARG(answer.asked_by));
         if (roster_find(down->self.roster->now, answer.asked_by) != NULL && !is_told(down, answer.ask, now_us))
             code = tell(down, pg, &answer, why);
     }
+    if (i == count)
+        down->asks_behind[0] = '\0';
     pg_rows_free(&rows);
     return code;
 }
