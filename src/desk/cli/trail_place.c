@@ -21,11 +21,10 @@ enum code trail_place_retired_to(const struct trail *trail, int64_t *last, struc
 
         code = trail_open(trail->files[i].path, &db, why);
         if (code == CODE_OK)
-            code = db_prepare(db, "SELECT json_extract(detail, '$.first'), json_extract(detail, '$.last') FROM event "
-                              "WHERE kind = 'retired' AND json_valid(detail) ORDER BY seq", &stmt);
+            code = db_prepare(db, "SELECT json_extract(detail, '$.last') FROM event WHERE kind = 'retired' AND "
+                              "json_valid(detail)", &stmt);
         while (db_next(&stmt, &code))
-            if (db_int(stmt, 0) <= *last + 1 && db_int(stmt, 1) > *last)
-                *last = db_int(stmt, 1);
+            *last = db_int(stmt, 0) > *last ? db_int(stmt, 0) : *last;
         if (code != CODE_OK && why->text[0] == '\0')
             (void)why_set(why, code, "%s: its events cannot be read: %s", trail->files[i].path, db_error(db));
         db_close(&db);

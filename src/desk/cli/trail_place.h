@@ -16,7 +16,8 @@
  * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
 int trail_place_tell_missing(const struct trail *trail, uint64_t from);
 
-/* Up to which row its beginning was given away, as events `retired` in its files say; 0: nothing was. Reads them all. */
+/* Up to which row its beginning was given away, as events `retired` in its files say; 0: nothing was. Reads them all. Each
+ * goes on where those before it ended, which may have been given away since. */
 enum code trail_place_retired_to(const struct trail *trail, int64_t *last, struct why *why) MUST_USE;
 
 /* The worse of two: broken or unreadable files before what is only not vouched for. */

@@ -68,22 +68,37 @@ static bool is_own(const struct marks *marks, struct span text, int64_t size)
            note.size == (uint64_t)size && note_verify(&note, &key) == NOTE_SIGNED;
 }
 
-/* What the centre has last must be one of ours. One that this node has signed and does not have is a second record of it; any
- * other somebody has put there, and the node goes on. */
+/* Whether it went with the rows that it is over, which were given away. */
+static enum code is_given_away(struct marks *marks, bool *is, struct why *why)
+{
+    const struct trail *trail = &marks->trail.files;
+
+    *is = false;
+    if (trail->count == 0 || marks->last >= trail->files[0].before_seq)
+        return CODE_OK;
+    return up_trail_is_retired(&marks->trail, marks->last, is, why);
+}
+
+/* What the centre has last must be one of ours. One that this node has signed and does not have is a second record of it,
+ * unless it gave it away; any other somebody has put there, and the node goes on. */
 static enum code find_place(struct marks *marks, struct pg *pg, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    bool is_other = false;
+    bool is_other = false, is_gone = false, is_signed;
     enum code code = pg_ask(pg, "SELECT size, note FROM callgate.checkpoint_last()", NULL, 0, &rows, why);
     struct up_mark ours = {.size = 0};
 
     if (code == CODE_OK && pg_rows_count(rows) == 1) {
         marks->last = pg_rows_int(rows, 0, 0);
         code = up_trail_mark(&marks->trail, marks->last, marks->last, &ours, why);
+        is_signed = is_own(marks, pg_rows_bytes(rows, 0, 1), marks->last);
         is_other = code == CODE_NOT_FOUND || (code == CODE_OK && !is_same(ours.note, pg_rows_bytes(rows, 0, 1)));
-        marks->is_forked = is_other && is_own(marks, pg_rows_bytes(rows, 0, 1), marks->last);
+        if (code == CODE_NOT_FOUND)
+            code = is_given_away(marks, &is_gone, why);
+        is_other = is_other && !(is_gone && is_signed);
+        marks->is_forked = code == CODE_OK && is_other && is_signed;
         up_mark_free(&ours);
-        if (is_other && !marks->is_forked)
+        if (code == CODE_OK && is_other && !marks->is_forked)
             code = why_set(why, CODE_DENIED, "the centre has a checkpoint over %lld rows in this node's name that it has not "
                            "signed: somebody put it there; take it away, no checkpoint goes up before", (long long)marks->last);
     } else if (code == CODE_OK) {
@@ -91,8 +106,6 @@ static enum code find_place(struct marks *marks, struct pg *pg, struct why *why)
         marks->is_forked = false;
     }
     pg_rows_free(&rows);
-    if (code == CODE_NOT_FOUND)
-        code = CODE_OK;
     marks->is_placed = code == CODE_OK;
     return code;
 }

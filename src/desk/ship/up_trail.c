@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "files/reader.h"
 
+#include <unistd.h>
+
 enum code up_trail_init(struct up_trail *trail, const char *audit, struct why *why)
 {
     *trail = (struct up_trail){.audit = audit};
@@ -24,22 +26,6 @@ void up_trail_forget(struct up_trail *trail)
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
 /* Looks through the folder where the link leads elsewhere than before: there may be years of files. */
-static enum code find_files(struct up_trail *trail, struct why *why)
-{
-    struct stat there = {0};
-    enum code code;
-
-    if (stat(trail->audit, &there) == 0 && trail->files.count > 0 && there.st_dev == trail->live.st_dev &&
-        there.st_ino == trail->live.st_ino)
-        return CODE_OK;
-    trail_fini(&trail->files);
-    trail->live = there;
-    code = trail_find(trail->audit, true, &trail->files, why);
-    if (code != CODE_OK)
-        trail_fini(&trail->files);
-    return code;
-}
-
 static const struct trail_file *file_of(const struct up_trail *trail, int64_t behind_seq)
 {
     size_t i = 0;
@@ -47,6 +33,23 @@ static const struct trail_file *file_of(const struct up_trail *trail, int64_t be
     while (i + 1 < trail->files.count && trail->files.files[i].last_seq <= behind_seq)
         i++;
     return &trail->files.files[i];
+}
+
+/* Those that are known are good while the one that is written is the same, and that of row `seq` was not given away. */
+static enum code find_files(struct up_trail *trail, int64_t seq, struct why *why)
+{
+    struct stat there = {0};
+    enum code code;
+
+    if (stat(trail->audit, &there) == 0 && trail->files.count > 0 && there.st_dev == trail->live.st_dev &&
+        there.st_ino == trail->live.st_ino && access(file_of(trail, seq)->path, F_OK) == 0)
+        return CODE_OK;
+    trail_fini(&trail->files);
+    trail->live = there;
+    code = trail_find(trail->audit, true, &trail->files, why);
+    if (code != CODE_OK)
+        trail_fini(&trail->files);
+    return code;
 }
 
 static enum code open_file(const struct trail_file *file, struct db **db, struct why *why)
@@ -228,7 +231,7 @@ enum code up_trail_read(struct up_trail *trail, const struct up_place *place, si
 {
     struct reading reading = {.trail = trail, .batch = batch, .form = form};
     struct up_place from = *place;
-    enum code code = find_files(trail, why);
+    enum code code = find_files(trail, place->is_known ? place->seq : 0, why);
 
     if (code != CODE_OK)
         return code;
@@ -273,7 +276,7 @@ static enum code ask_file(const struct trail_file *file, const char *sql, int64_
 enum code up_trail_look(struct up_trail *trail, int64_t seq, int64_t *tip, int64_t *waits_us, struct why *why)
 {
     const struct trail_file *last;
-    enum code code = find_files(trail, why);
+    enum code code = find_files(trail, seq, why);
 
     *tip = *waits_us = 0;
     if (code != CODE_OK)
@@ -335,7 +338,7 @@ static enum code mark_in(const struct trail_file *file, int64_t from, int64_t to
 
 enum code up_trail_mark(struct up_trail *trail, int64_t from, int64_t to, struct up_mark *mark, struct why *why)
 {
-    enum code code = from <= to ? find_files(trail, why) : CODE_NOT_FOUND;
+    enum code code = from <= to ? find_files(trail, from - 1, why) : CODE_NOT_FOUND;
     const struct trail_file *last, *file;
 
     *mark = (struct up_mark){.size = 0};
