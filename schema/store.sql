@@ -245,7 +245,8 @@ CREATE TABLE audit_retirement (
     last       INTEGER NOT NULL,
     retired_us INTEGER NOT NULL,
     retired_by TEXT NOT NULL,
-    why        TEXT NOT NULL
+    why        TEXT NOT NULL,
+    shipped    INTEGER -- up to this row the fleet's centre had the trail; NULL: the gate had no fleet
 ) STRICT;
 CREATE TRIGGER audit_reading_stays BEFORE UPDATE ON audit_reading BEGIN SELECT raise(ABORT, 'readings are append-only'); END;
 CREATE TRIGGER audit_reading_remains BEFORE DELETE ON audit_reading BEGIN SELECT raise(ABORT, 'readings are append-only'); END;

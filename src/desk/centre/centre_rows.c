@@ -182,7 +182,8 @@ static enum code put_events(struct centre_rows *rows, struct pieces *pieces, con
 
 enum code centre_rows_events(struct centre_rows *rows, struct pieces *pieces)
 {
-    return put_events(rows, pieces, "AND kind IN ('erased', 'loss_accepted', 'checkpoint_key')", INT64_MIN, INT64_MAX);
+    return put_events(rows, pieces, "AND kind IN ('erased', 'loss_accepted', 'checkpoint_key', 'retired')", INT64_MIN,
+                      INT64_MAX);
 }
 
 /* ---- one after the other ------------------------------------------------------------------------------------------- */
@@ -346,13 +347,12 @@ static enum code put_kept(struct centre_rows *rows)
 enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *file, const struct verify_sequence *sequence,
                             struct verify_source *source)
 {
-    bool is_cut = source->is_cut;
     enum code code = end_file(rows);
 
     rows->file = *file;
     if (code == CODE_OK)
         code = pieces_init(&rows->pieces);
-    if (code == CODE_OK && !is_cut)
+    if (code == CODE_OK) /* of one that begins within it there is none of this number */
         code = put_file(rows);
     if (code == CODE_OK)
         code = put_events(rows, &rows->pieces, "", first_of(file, INT64_MIN), file->last);

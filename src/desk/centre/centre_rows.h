@@ -56,7 +56,7 @@ void centre_rows_fini(struct centre_rows *rows);
 enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *file, const struct verify_sequence *sequence,
                             struct verify_source *source) MUST_USE;
 
-/* A database with those events of the whole trail that verify_sequence_of reads. */
+/* A database with those events of the whole trail that verify_sequence_of and centre_gone_read read. */
 enum code centre_rows_events(struct centre_rows *rows, struct pieces *pieces) MUST_USE;
 
 #endif

@@ -14,6 +14,7 @@
 struct asking {
     struct pg *pg;
     const struct verify_centre_conf *conf;
+    const struct centre_gone *gone;
     struct verify_centre_report *said;
     struct verify_report *report;
     struct why *why;
@@ -236,7 +237,7 @@ static enum code compare_leaf(struct asking *asking, struct page *page, const st
         return code;
     if (span_equals(hash, leaf->hash)) {
         said->same++;
-    } else if (!*differs) {
+    } else if (!*differs && !(hash.at == NULL && centre_gone_has(asking->gone, leaf->seq, leaf->seq))) {
         *differs = true;
         centre_fault(asking->report, leaf->seq, "entry", "hash", hash.at == NULL ? "the node's files have this row, and the "
                                                                                    "centre has not"
@@ -282,10 +283,10 @@ static enum code compare(struct asking *asking)
     return code;
 }
 
-enum code centre_words(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *said,
-                       struct verify_report *report, struct why *why)
+enum code centre_words(struct pg *pg, const struct verify_centre_conf *conf, const struct centre_gone *gone,
+                       struct verify_centre_report *said, struct verify_report *report, struct why *why)
 {
-    struct asking asking = {pg, conf, said, report, why};
+    struct asking asking = {pg, conf, gone, said, report, why};
     enum code code = check_cursor(&asking);
 
     if (code == CODE_OK)

@@ -9,6 +9,7 @@
 #ifndef CENTRE_CENTRE_WORDS_H
 #define CENTRE_CENTRE_WORDS_H
 
+#include "centre/centre_gone.h"
 #include "evidence/verify.h"
 #include "files/trail.h"
 #include "pg/pg.h"
@@ -32,6 +33,7 @@ struct verify_centre_conf {
 struct verify_centre_report {
     int64_t last_seq;       /* of the centre's last row; 0: it has none */
     int64_t dropped_seq;    /* up to here rows went with their days, as recorded */
+    int64_t given_away;     /* so many rows were, before they came here, as recorded */
     int64_t cosigned_seq;   /* up to here another node has cosigned; 0: nowhere */
     char cosigner[64];      /* which */
     uint64_t cosignatures;  /* that are good */
@@ -40,8 +42,8 @@ struct verify_centre_report {
     int64_t here_seq;       /* the last of the files; rows behind last_seq have not come to the centre yet */
 };
 
-enum code centre_words(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *said,
-                       struct verify_report *report, struct why *why) MUST_USE;
+enum code centre_words(struct pg *pg, const struct verify_centre_conf *conf, const struct centre_gone *gone,
+                       struct verify_centre_report *said, struct verify_report *report, struct why *why) MUST_USE;
 
 void centre_fault(struct verify_report *report, int64_t seq, const char *table, const char *field, const char *format, ...)
     PRINTF_LIKE(5, 6);

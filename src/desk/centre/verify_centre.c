@@ -12,6 +12,11 @@
 #define LAST_ROW "greatest(" \
     "(SELECT max(seq) FROM callgate.decision WHERE node = $1), (SELECT max(seq) FROM callgate.outcome WHERE node = $1), " \
     "(SELECT max(seq) FROM callgate.event WHERE node = $1), (SELECT max(seq) FROM callgate.day_link WHERE node = $1))"
+#define LAST_UP_TO "greatest(" \
+    "(SELECT max(seq) FROM callgate.decision WHERE node = $1 AND seq <= $2), " \
+    "(SELECT max(seq) FROM callgate.outcome WHERE node = $1 AND seq <= $2), " \
+    "(SELECT max(seq) FROM callgate.event WHERE node = $1 AND seq <= $2), " \
+    "(SELECT max(seq) FROM callgate.day_link WHERE node = $1 AND seq <= $2))"
 #define FIRST_ROW "least(" \
     "(SELECT min(seq) FROM callgate.decision WHERE node = $1), (SELECT min(seq) FROM callgate.outcome WHERE node = $1), " \
     "(SELECT min(seq) FROM callgate.event WHERE node = $1))"
@@ -23,6 +28,7 @@ struct standing {
     bool is_cut;             /* its beginning went with its days: up to `cut`, whose hash this is */
     int64_t cut;
     unsigned char cut_hash[DIGEST_BYTES];
+    struct centre_gone gone; /* what never came */
     struct pg_rows *files;   /* seq, hash, by seq */
     size_t first_file;       /* of these, the one that holds the first row that is left */
 };
@@ -82,6 +88,19 @@ static enum code find_cut(struct run *run)
     return code;
 }
 
+/* A node that had given away its first files when it came into the fleet. */
+static void begin_at_given(struct run *run)
+{
+    struct standing *standing = &run->standing;
+    int64_t before = pg_rows_count(standing->files) > 0 ? pg_rows_int(standing->files, 0, 0) : 0;
+
+    if (standing->is_cut || before <= 0 || !centre_gone_has(&standing->gone, 1, before))
+        return;
+    standing->is_cut = true;
+    standing->cut = before;
+    run->report->given_away += before;
+}
+
 static enum code find_standing(struct run *run)
 {
     struct standing *standing = &run->standing;
@@ -98,14 +117,13 @@ static enum code find_standing(struct run *run)
     if (code == CODE_OK)
         code = pg_ask(run->pg, "SELECT seq, hash FROM callgate.file WHERE node = $1 ORDER BY seq LIMIT 100000",
                       PG_VALUES(node_of(run)), &standing->files, run->why);
+    if (code == CODE_OK)
+        begin_at_given(run);
     if (code != CODE_OK || !standing->is_cut)
         return code;
     while (standing->first_file + 1 < pg_rows_count(standing->files) &&
            pg_rows_int(standing->files, standing->first_file + 1, 0) <= standing->cut)
         standing->first_file++;
-    if (pg_rows_count(standing->files) > 0 && pg_rows_int(standing->files, standing->first_file, 0) == standing->cut &&
-        pg_rows_bytes(standing->files, standing->first_file, 1).len == DIGEST_BYTES) /* what the next row goes on from */
-        memcpy(standing->cut_hash, pg_rows_bytes(standing->files, standing->first_file, 1).at, DIGEST_BYTES);
     return CODE_OK;
 }
 
@@ -126,6 +144,30 @@ static struct centre_file file_at(const struct standing *standing, size_t at)
     return file;
 }
 
+/* Where rows at a file's end were given away before they came, it ends before them, and the next one goes on from none.
+ * *is_short: that is so. */
+static enum code end_before_given(struct run *run, struct centre_file *file, bool *is_short)
+{
+    struct pg_rows *rows = NULL;
+    int64_t last;
+    enum code code;
+
+    *is_short = false;
+    if (!centre_gone_has(&run->standing.gone, file->last, file->last))
+        return CODE_OK;
+    code = pg_ask(run->pg, "SELECT coalesce(" LAST_UP_TO ", 0)", PG_VALUES(node_of(run), pg_of_int(file->last)),
+                  &rows, run->why);
+    last = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
+    last = last > file->before ? last : file->before;
+    pg_rows_free(&rows);
+    if (code != CODE_OK || last == file->last || !centre_gone_has(&run->standing.gone, last + 1, file->last))
+        return code;
+    run->report->given_away += file->last - last;
+    file->last = last;
+    *is_short = true;
+    return CODE_OK;
+}
+
 /* What is told of the last file is told of the whole, too. */
 static enum code end_file(struct run *run, bool is_last, struct verify_report *report)
 {
@@ -134,28 +176,36 @@ static enum code end_file(struct run *run, bool is_last, struct verify_report *r
                                                                 "time, "
                      "or is not found by its day");
     run->rows.moved_seq = 0;
-    return is_last ? centre_words(run->pg, run->conf, run->report, report, run->why) : CODE_OK;
+    return is_last ? centre_words(run->pg, run->conf, &run->standing.gone, run->report,
+                                  report, run->why) : CODE_OK;
 }
 
-static enum code verify_file(struct run *run, size_t at, bool is_last)
+/* What a file that goes on from none begins with: its own row, or the last that went with its day. */
+static void note_begin(const struct standing *standing, size_t at, struct verify_source *source)
 {
-    const struct standing *standing = &run->standing;
-    struct centre_file file = file_at(standing, at);
-    struct verify_source source = {.last = is_last ? standing->last : file.last, .marked = standing->marked,
-                                   .is_cut = standing->is_cut && at == standing->first_file, .cut_seq = standing->cut};
-    struct verify_conf conf = {.source = &source, .keys = &run->keys, .sequence = run->sequence, .ends_trail = is_last,
-                               .follows = at > standing->first_file, .progress = run->conf->progress,
+    struct span hash = at < pg_rows_count(standing->files) ? pg_rows_bytes(standing->files, at, 1) : SPAN_NONE;
+
+    source->cut_seq = at == standing->first_file && standing->is_cut ? standing->cut : pg_rows_int(standing->files, at, 0);
+    memcpy(source->cut_hash, standing->cut_hash, DIGEST_BYTES);
+    if (hash.len == DIGEST_BYTES && pg_rows_int(standing->files, at, 0) == source->cut_seq)
+        memcpy(source->cut_hash, hash.at, DIGEST_BYTES);
+}
+
+static enum code verify_source(struct run *run, size_t at, bool is_last, const struct centre_file *file,
+                               struct verify_source *source)
+{
+    struct verify_conf conf = {.source = source, .keys = &run->keys, .sequence = run->sequence, .ends_trail = is_last,
+                               .follows = at > run->standing.first_file && !source->is_cut, .progress = run->conf->progress,
                                .context = run->conf->context};
     struct verify_report report;
     char name[160];
     enum code code;
 
-    memcpy(source.cut_hash, standing->cut_hash, DIGEST_BYTES);
     (void)snprintf(name, sizeof name, "%.*s at the centre%s", SPAN_ARG(run->conf->node), is_last ? "" : ", file");
     if (!is_last)
         (void)snprintf(name + strlen(name), sizeof name - strlen(name), " %zu", at + 1);
     conf.path = name;
-    code = centre_rows_begin(&run->rows, &file, run->sequence, &source);
+    code = centre_rows_begin(&run->rows, file, run->sequence, source);
     if (code == CODE_OK)
         code = audit_verify(&conf, &report, run->why);
     if (code == CODE_OK)
@@ -165,9 +215,30 @@ static enum code verify_file(struct run *run, size_t at, bool is_last)
     return code;
 }
 
-static enum code verify_files(struct run *run)
+/* Takes: *is_cut: whether it goes on from no file; then, whether the next one does. */
+static enum code verify_file(struct run *run, size_t at, bool is_last, bool *is_cut)
 {
-    size_t count = pg_rows_count(run->standing.files), at = run->standing.first_file;
+    const struct standing *standing = &run->standing;
+    struct centre_file file = file_at(standing, at);
+    struct verify_source source = {.marked = standing->marked, .is_cut = *is_cut};
+    enum code code = CODE_OK;
+
+    *is_cut = false;
+    if (!is_last)
+        code = end_before_given(run, &file, is_cut);
+    if (code != CODE_OK)
+        return code;
+    source.last = is_last ? standing->last : file.last;
+    if (source.is_cut) {
+        note_begin(standing, at, &source);
+        verify_sequence_forget(run->sequence);
+    }
+    return verify_source(run, at, is_last, &file, &source);
+}
+
+/* What its events say of the whole trail. */
+static enum code read_events(struct run *run)
+{
     struct pieces events;
     enum code code = pieces_init(&events);
 
@@ -175,11 +246,22 @@ static enum code verify_files(struct run *run)
         code = centre_rows_events(&run->rows, &events);
     if (code == CODE_OK)
         code = verify_sequence_of(events.db, &run->sequence, run->why);
+    if (code == CODE_OK)
+        code = centre_gone_read(&run->standing.gone, events.db);
     pieces_fini(&events);
+    return code;
+}
+
+static enum code verify_files(struct run *run)
+{
+    size_t count = pg_rows_count(run->standing.files), at = run->standing.first_file;
+    bool is_cut = run->standing.is_cut;
+    enum code code = CODE_OK;
+
     if (count == 0) /* which is a fault of the one that there must be */
         count = 1;
     for (; at < count && code == CODE_OK; at++)
-        code = verify_file(run, at, at + 1 == count);
+        code = verify_file(run, at, at + 1 == count, &is_cut);
     return code;
 }
 
@@ -196,11 +278,14 @@ enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, st
     for (size_t i = 0; conf->key_of(conf->context, conf->node, i, &key); i++)
         keyring_add(&run.keys, &key);
     if (code == CODE_OK)
+        code = read_events(&run);
+    if (code == CODE_OK)
         code = find_standing(&run);
     if (code == CODE_OK && run.standing.last > 0)
         code = verify_files(&run);
     report->hollow = run.rows.hollow;
     pg_rows_free(&run.standing.files);
+    centre_gone_fini(&run.standing.gone);
     verify_sequence_free(&run.sequence);
     centre_rows_fini(&run.rows);
     if (code != CODE_OK && why->text[0] == '\0')

@@ -92,11 +92,13 @@ enum code store_audit_retire(struct db *db, const char *mark, const struct store
                              struct why *why)
 {
     int64_t count = 0;
-    enum code code = db_change(db, "INSERT INTO " STORE_RETIREMENTS "(audit, first, last, retired_us, retired_by, why) "
-                               "SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE (SELECT coalesce(max(id), 0) FROM audit_hold) = ?7",
+    enum code code = db_change(db, "INSERT INTO " STORE_RETIREMENTS "(audit, first, last, retired_us, retired_by, why, "
+                               "shipped) SELECT ?1, ?2, ?3, ?4, ?5, ?6, nullif(?8, -1) "
+                               "WHERE (SELECT coalesce(max(id), 0) FROM audit_hold) = ?7",
                                DB_VALUES(db_of_text(span_text(mark)), db_of_int(retirement->first), db_of_int(retirement->last),
                                          db_of_int(retirement->retired_us), db_of_text(retirement->actor),
-                                         db_of_text(retirement->why), db_of_int(retirement->newest_hold)));
+                                         db_of_text(retirement->why), db_of_int(retirement->newest_hold),
+                                         db_of_int(retirement->shipped)));
 
     if (code == CODE_OK)
         code = db_number(db, "SELECT changes()", &count);

@@ -47,6 +47,7 @@ struct store_retirement {
     struct span actor, why;
     int64_t retired_us;
     int64_t newest_hold;                 /* that was looked at; 0: there was none */
+    int64_t shipped;                     /* so far the fleet's centre has the trail; -1: there is no fleet */
 };
 /* *id == 0: a hold was placed meanwhile, and nothing was written. */
 enum code store_audit_retire(struct db *db, const char *mark, const struct store_retirement *retirement, int64_t *id,

@@ -13,7 +13,7 @@
 /* Where the rows before the first one are gone. */
 static enum code begin_cut(struct verifier *verifier, const struct verify_source *source)
 {
-    verifier->continues = verifier->is_cut = true;
+    verifier->continues = true;
     verifier->begin = verifier->seq = source->cut_seq;
     memcpy(verifier->hash, source->cut_hash, DIGEST_BYTES);
     memcpy(verifier->previous, source->cut_hash, DIGEST_BYTES);
@@ -29,6 +29,8 @@ static enum code check_file(struct verifier *verifier)
     struct walk_row row;
     enum code code = walk_file(verifier->db, &stmt, &row);
 
+    if (code == CODE_NOT_FOUND && verifier->is_cut)
+        return begin_cut(verifier, verifier->conf->source);
     if (code == CODE_NOT_FOUND) {
         verify__fault(verifier, 0, "file", "seq", "the row that says what this file is is missing");
         return CODE_OK;
@@ -361,9 +363,10 @@ static enum code count_checkpoints(struct verifier *verifier)
 static enum code check_alone(struct verifier *verifier)
 {
     const struct verify_source *source = verifier->conf->source;
-    enum code code = source != NULL && source->is_cut ? begin_cut(verifier, source)
-                                                      : survive(verifier, check_file(verifier), "file");
+    enum code code;
 
+    verifier->is_cut = source != NULL && source->is_cut;
+    code = survive(verifier, check_file(verifier), "file");
     verifier->now_us = clock_wall_us();
     if (code == CODE_OK) /* from here on the file may grow, but not below this row */
         code = survive(verifier, verify__last_seq(verifier, &verifier->last), "entry");

@@ -338,6 +338,8 @@ static void check_outcome(struct verifier *verifier, const struct verify_row *ro
     const struct permit *permit = row->decision > 0 ? permits_find(&verifier->permits, (uint64_t)row->decision) : NULL;
 
     verifier->report->outcomes++;
+    if (permit == NULL && verifier->is_cut && row->decision <= verifier->begin)
+        return; /* it is gone */
     if (permit == NULL) {
         verify__fault(verifier, row->seq, "outcome", "decision", "row %lld is no permit that waits for an outcome",
                       (long long)row->decision);

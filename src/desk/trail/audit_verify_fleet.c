@@ -64,6 +64,7 @@ static const char words[] =
     "{cosigner} has cosigned up to {cosigned_seq}][{!cosigned_seq}, and no other node has cosigned any\n]"
     "[{?cosigned_seq} ({cosignatures} cosignatures)\n]]"
     "[rows up to {dropped_seq} went with their days, as recorded\n]"
+    "[rows that were given away before they came here, as recorded: {given_away}\n]"
     "[NOT VOUCHED FOR: of {hollow} rows the centre has number and hash alone; the node's files have the rest\n]"
     "[rows that the node's files have, too, as they are here: {same}\n]"
     "[{?waiting}rows that have not come to the centre yet: {waiting}\n]";
@@ -79,6 +80,7 @@ static int tell_node(const struct verifying *all, struct span node, const struct
     doc_text_or_null(doc, "cosigner", said->cosigned_seq > 0 ? span_text(said->cosigner) : SPAN_NONE);
     doc_int(doc, "cosignatures", (int64_t)said->cosignatures);
     doc_int(doc, "dropped_seq", said->dropped_seq);
+    doc_int(doc, "given_away", said->given_away);
     doc_int(doc, "hollow", (int64_t)said->hollow);
     doc_int(doc, "same", (int64_t)said->same);
     doc_int(doc, "waiting", waiting);

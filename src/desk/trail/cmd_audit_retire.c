@@ -131,20 +131,25 @@ static enum code refuse_held(struct db *store, const struct retiring *retiring, 
     return code;
 }
 
-/* CODE_DENIED: the fleet's centre lacks rows that would be nowhere then. */
-static enum code refuse_unshipped(const struct conf *conf, struct db *store, int64_t last, struct why *why)
+/* The event says how far the fleet's centre has the trail: what is missing there from then on was given away, and no other row.
+ * CODE_DENIED: rows would be nowhere then, and nobody said that they may. */
+static enum code look_shipped(const struct conf *conf, struct db *store, bool despite, struct store_retirement *retirement,
+                              struct why *why)
 {
     struct fleet_state state;
     enum code code;
 
+    retirement->shipped = -1;
     if (conf->fleet.membership == NULL)
         return CODE_OK;
     code = fleet_state_load(store, &state, why);
-    if (code != CODE_OK || state.shipped_seq >= last)
+    if (code == CODE_OK)
+        retirement->shipped = state.shipped_seq;
+    if (code != CODE_OK || despite || state.shipped_seq >= retirement->last)
         return code;
     return why_set(why, CODE_DENIED, "nothing was given away: the fleet's centre has the trail up to row %" PRId64 ", and "
                    "these files go to row %" PRId64 "; wait for it (`callgate status` shows how far it is), or say "
-                   "--despite-unshipped", state.shipped_seq, last);
+                   "--despite-unshipped", state.shipped_seq, retirement->last);
 }
 
 /* Takes: *runs: set where a gate is told, and has told its trail. */
@@ -164,8 +169,8 @@ static int record(const struct conf *conf, const struct retiring *retiring, stru
         (void)close(lock_fd);
     if (code == CODE_OK && !*runs) /* an older one may lack a hold */
         code = store_is_behind(store, conf->store, conf->audit.database, &places, &why);
-    if (code == CODE_OK && !retiring->despite_unshipped)
-        code = refuse_unshipped(conf, store, retirement->last, &why);
+    if (code == CODE_OK)
+        code = look_shipped(conf, store, retiring->despite_unshipped, retirement, &why);
     if (code == CODE_OK)
         code = store_audit_mark(conf->audit.database, mark, &why);
     while (code == CODE_OK && id == 0) { /* whether a file has calls of a hold's may take long: another may come meanwhile */

@@ -105,8 +105,8 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "SELECT id, NULL, asked_by, json_object('row', id, 'command', command, 'tenants', json(tenants), 'asked_us', asked_us) "
      "FROM audit_reading WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
     {STORE_RETIREMENTS, "retired", NULL,
-     "SELECT id, NULL, retired_by, json_object('row', id, 'first', first, 'last', last, 'retired_us', retired_us, 'why', why) "
-     "FROM " STORE_RETIREMENTS " WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
+     "SELECT id, NULL, retired_by, json_object('row', id, 'first', first, 'last', last, 'shipped', shipped, 'retired_us', "
+     "retired_us, 'why', why) FROM " STORE_RETIREMENTS " WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
 };
 
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail)

@@ -12,7 +12,7 @@
 static void a_hold_that_comes_meanwhile_counts(void **state)
 {
     const struct store_hold hold = {.held_us = 1, .tenant = SPAN_LIT("acme"), .held_by = SPAN_LIT("ann"), .why = SPAN_LIT("w")};
-    struct store_retirement retirement = {.first = 1, .last = 9, .actor = SPAN_LIT("bob"), .why = SPAN_LIT("tape")};
+    struct store_retirement retirement = {.shipped = -1, .first = 1, .last = 9, .actor = SPAN_LIT("bob"), .why = SPAN_LIT("tape")};
     struct why why = {""};
     struct db *db;
     int64_t id;

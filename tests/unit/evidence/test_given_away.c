@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 14.6: rows that a node gave away before they came to the centre are missing there for a reason that its trail proves, and those are told
+ * from rows that somebody took out. Real PostgreSQL. */
+#include "centre_rig.h"
+
+/* Without rows of these numbers, and all that is said of them. Returns: what is told of it. */
+static struct verify_centre_report without(size_t node, long long first, long long last)
+{
+    static const char *const tables[] = {"decision", "outcome", "event"};
+    struct verify_centre_report at_centre;
+    char sql[256];
+
+    pg_server_ask(rig.pg, "BEGIN");
+    pg_server_ask(rig.pg, "SET LOCAL session_replication_role = replica");
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.%s WHERE node = '%s' AND seq BETWEEN %lld AND %lld", tables[i], names[node],
+                       first, last);
+        pg_server_ask(rig.pg, sql);
+    }
+    (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.cosignature WHERE node = '%s' AND size >= %lld AND size < %lld", names[node],
+                   first, last);
+    pg_server_ask(rig.pg, sql);
+    (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.checkpoint WHERE node = '%s' AND size >= %lld AND size < %lld", names[node],
+                   first, last);
+    pg_server_ask(rig.pg, sql);
+    if (first == 1)
+        (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.file WHERE node = '%s' AND seq = 0", names[node]);
+    pg_server_ask(rig.pg, sql);
+    at_centre = verify_node(node, true);
+    pg_server_ask(rig.pg, "ROLLBACK");
+    return at_centre;
+}
+
+/* Rows that were given away before they came are no fault, as far as the node's trail says so, and no others. */
+static void test_given_away(void **state)
+{
+    struct verify_centre_report at_centre;
+    long long end = rig.trails[1].files[1].before_seq;
+    const long long others[][2] = {{SHIPPED, end}, /* the centre had the first of these, as the event says */
+                                   {SHIPPED + 1, end + 1}, {SHIPPED + 1, end - 1}, {1, end}};
+
+    (void)state;
+    at_centre = without(1, SHIPPED + 1, end);
+    expect_none();
+    assert_true(said.files == 2 && at_centre.given_away == end - SHIPPED);
+    assert_true((int64_t)said.rows == at_centre.last_seq - end + SHIPPED);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        (void)without(1, others[i][0], others[i][1]);
+        if (said.faults == 0)
+            fail_msg("not found: rows %lld to %lld", others[i][0], others[i][1]);
+    }
+    end = rig.trails[2].files[1].before_seq;
+    at_centre = without(2, 1, end);
+    expect_none();
+    assert_true(said.files == 1 && said.is_proven && at_centre.given_away == end);
+    (void)without(2, 1, end + 1);
+    assert_true(said.faults > 0);
+    (void)without(0, 1, rig.trails[0].files[1].before_seq); /* where no event says so */
+    assert_true(said.faults > 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_given_away)};
+
+    if (!pg_server_is_there())
+        return 0;
+    return cmocka_run_group_tests(tests, make, drop);
+}
