@@ -398,7 +398,7 @@ asan-programs:
 	@mkdir -p build; if $(HAS_LIBFUZZER); then what="FLAVOUR=fuzz programs fuzz-link"; else what="FLAVOUR=asan programs"; fi; \
 	flock build/asan.lock $(MAKE) --no-print-directory $$what
 interop-packages:
-	@for what in go vectors otelcol registry-types store keycloak dojo apis shell duckdb ocsf sql; do tests/interop/lib/setup $$what || true; done
+	@for what in go vectors otelcol registry-types store keycloak hooks dojo apis shell duckdb ocsf sql; do tests/interop/lib/setup $$what || true; done
 	@tests/interop/lib/unpack prometheus || true
 	@tests/interop/lib/unpack rsyslog || true
 
