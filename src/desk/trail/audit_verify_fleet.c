@@ -30,10 +30,9 @@ struct verifying {
 static bool key_of(void *context, struct span node, size_t at, struct note_key *key)
 {
     const struct verifying *all = context;
+    const struct roster_node *end = all->roster->nodes + all->roster->count;
 
-    for (size_t i = 0; i < all->roster->count; i++) {
-        const struct roster_node *one = &all->roster->nodes[i];
-
+    for (const struct roster_node *one = all->roster->nodes; one < end; one++) {
         if (!span_is(node, one->name) || at-- > 0)
             continue;
         (void)snprintf(key->name, sizeof key->name, NOTE_ORIGIN "%s/%s", all->roster->fleet, one->name);
