@@ -63,9 +63,10 @@ class Page:
 class Browser:
     """A person at the console."""
 
-    def __init__(self, console, source=None):
-        """`source`: the address that it comes from."""
+    def __init__(self, console, source=None, scheme=None):
+        """`source`: the address that it comes from; `scheme`: how it talks, where not as the console's URL says."""
         self.console, self.url, self.source = console, urllib.parse.urlsplit(console.url), source
+        self.scheme = scheme or self.url.scheme
         self.jar, self.own_cookie, self.set_cookie = {}, None, None
 
     @property
@@ -82,8 +83,8 @@ class Browser:
         return f"{self.url.scheme}://{self.url.netloc}"
 
     def ask(self, method, path, body=None, **headers):
-        by = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
-        more = {"context": ssl._create_unverified_context()} if self.url.scheme == "https" else {}
+        by = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
+        more = {"context": ssl._create_unverified_context()} if self.scheme == "https" else {}
         connection = by(self.console.address, timeout=60, source_address=self.source and (self.source, 0), **more)
         wanted = {"Host": self.url.netloc, **({"Cookie": f"{self.cookie}"} if self.cookie else {}),
                   **{name.replace("_", "-"): value for name, value in headers.items() if value is not None}}
