@@ -68,7 +68,7 @@ static enum recorded_kind kind_of(const struct recorded *recorded)
     if (recorded->reason == REASON_BATCH_DENIED || recorded->reason == REASON_BATCH_ORDER)
         return RECORDED_REFUSED; /* what was asked of the policy was another call, or how they come together */
     if (recorded->reason == REASON_DEFINITION_CHANGED || recorded->reason == REASON_INNER_CALL ||
-        recorded->reason == REASON_STOPPED)
+        recorded->reason == REASON_STOPPED || recorded->reason == REASON_SERVER_UNKNOWN)
         return RECORDED_REFUSED; /* whatever the policy said of the call */
     if (recorded->reason == REASON_METHOD_UNKNOWN && !is_pseudo &&
         !mcp_method_may_come(question->method, recorded->from_server))

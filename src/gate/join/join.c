@@ -18,7 +18,7 @@ enum reason join_refuses(const struct proxy_route *route, const struct mcp_messa
     enum code code = message->kind == MCP_REQUEST ? join_name_of(&names, message->method, message->root, &server) : CODE_OK;
 
     return code == CODE_NOT_FOUND                                               ? REASON_SERVER_UNKNOWN
-           : code == CODE_EXISTS && ask__task(message->method) == JOIN_NOTHING ? REASON_METHOD_UNKNOWN : REASON_PERMITTED;
+           : code == CODE_EXISTS && ask__task(message->method) == JOIN_NOTHING ? REASON_SERVER_UNNAMED : REASON_PERMITTED;
 }
 
 /* ---- down ---- */

@@ -62,7 +62,8 @@ static bool is_unlisted(const struct mcp_message *message, enum reason reason)
 /* Modern revisions say by HTTP, too, that they do not have a method. */
 static bool is_absent(const struct mcp_message *message, enum reason reason)
 {
-    return message != NULL && message->is_modern && message->kind == MCP_REQUEST && reason == REASON_METHOD_UNKNOWN;
+    return message != NULL && message->is_modern && message->kind == MCP_REQUEST &&
+           (reason == REASON_METHOD_UNKNOWN || reason == REASON_SERVER_UNNAMED);
 }
 
 static enum answer answer_of(const struct mcp_message *message, const struct mcp_denial *denial)

@@ -59,6 +59,7 @@
     X(PROOF_SHARE, "proof_share", AGENT, 429, 4290, RATE, "Too many proofs of possession of this tenant or principal.")        \
     X(CONNECTION_SHARE, "connection_share", AGENT, 429, 4290, RATE, "Too many connections of this principal or address.")      \
     X(SERVER_UNKNOWN, "server_unknown", POLICY, 403, 4030, POLICY, "No server of this endpoint has that name.")                \
+    X(SERVER_UNNAMED, "server_unnamed", AGENT, 403, -32601, POLICY, "Method not found.")                                       \
     X(ANSWER_UNASKED, "answer_unasked", AGENT, 403, 0, NONE, "The answer belongs to no open question of this session.")        \
     X(TENANT_NOT_ALLOWED, "tenant_not_allowed", AGENT, 403, 0, NONE, "The key may not act for this tenant.")                   \
     /* identity */                                                                                                             \
