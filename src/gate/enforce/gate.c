@@ -458,18 +458,32 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     return audit_put_decision(gate->ring, &record, &call->ticket);
 }
 
+static void besides(struct gate *gate, const struct call *call, struct span rule, uint64_t seq)
+{
+    struct policy_besides does = policy_besides_of(call->policy, rule);
+    const struct alert_denial denial = {
+        .rule = rule, .tenant = call_home(call), .reason = does.reason, .correlation = call->asked.correlation, .seq = seq,
+        .policy_version = call->verdict.policy_version,
+    };
+
+    if (does.alerts)
+        alerts_deny(gate->shared->alerts, &denial, clock_monotonic_us(), call->asked.time_us);
+    gate__stop_by_rule(gate, call, rule, does.stops_us);
+}
+
+/* Every forbid that applied denies, and so does the rule that is named. */
 void gate_alert(struct gate *gate, const struct call *call, uint64_t seq)
 {
     const struct verdict *verdict = &call->verdict;
-    const struct alert_denial denial = {
-        .rule = verdict->rule, .tenant = call_home(call), .reason = verdict->rule_reason,
-        .correlation = call->asked.correlation, .seq = seq, .policy_version = verdict->policy_version,
-    };
 
-    if (verdict->kind == VERDICT_DENY && verdict->alerts && (seq != 0 || call->folded))
-        alerts_deny(gate->shared->alerts, &denial, clock_monotonic_us(), call->asked.time_us);
-    if (verdict->kind == VERDICT_DENY && verdict->stops && (seq != 0 || call->folded))
-        gate__stop_by_rule(gate, call);
+    if (verdict->kind != VERDICT_DENY || (!verdict->alerts && !verdict->stops) || (seq == 0 && !call->folded))
+        return;
+    for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
+        const struct verdict_rule *rule = &verdict->rules[i];
+
+        if (!rule->monitor && (rule->effect == EFFECT_FORBID || span_equals(rule->id, verdict->rule)))
+            besides(gate, call, rule->id, seq);
+    }
 }
 
 void gate_settle(struct gate *gate, struct call *call)

@@ -115,7 +115,7 @@ enum reason gate__stop(struct gate *gate, struct call *call);
 /* A session as the audit has it, written into `hex`; at == NULL: the agent names none. */
 struct span gate__session_hex(struct span session, char hex[2 * DIGEST_BYTES]);
 /* The denial's rule stops the call's session, principal or agent besides. */
-void gate__stop_by_rule(struct gate *gate, const struct call *call);
+void gate__stop_by_rule(struct gate *gate, const struct call *call, struct span rule, const int64_t *lasts_us);
 
 enum code gate__record_text_init(struct record_text *text) MUST_USE;
 void gate__record_text_fini(struct record_text *text);

@@ -100,9 +100,8 @@ struct rule_stops *gate_rule_stops(struct gate_shared *shared)
 }
 
 /* Who has no agent or session has none that could be stopped. */
-void gate__stop_by_rule(struct gate *gate, const struct call *call)
+void gate__stop_by_rule(struct gate *gate, const struct call *call, struct span rule, const int64_t *lasts_us)
 {
-    const int64_t *lasts_us = policy_stops_of(call->policy, call->verdict.rule);
     const struct question *asked = &call->asked;
     char hex[2 * DIGEST_BYTES];
     const struct {
@@ -116,8 +115,8 @@ void gate__stop_by_rule(struct gate *gate, const struct call *call)
 
     for (int stop = 0; lasts_us != NULL && stop < VERDICT_STOPS; stop++)
         if (lasts_us[stop] > 0 && of[stop].name.len > 0)
-            rule_stops_put(gate->shared->rule_stops, &(struct rule_stop){of[stop].by, call->verdict.rule, asked->tenant,
-                                                                         of[stop].name, lasts_us[stop], asked->time_us});
+            rule_stops_put(gate->shared->rule_stops, &(struct rule_stop){of[stop].by, rule, asked->tenant, of[stop].name,
+                                                                         lasts_us[stop], asked->time_us});
 }
 
 struct stops *gate_stops_of(struct gate *gate)

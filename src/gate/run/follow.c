@@ -209,7 +209,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
 }
 
 /* What cannot be stored is tried again at the next look; what the rule denies is denied meanwhile. */
-static void put_rule_stops(struct serve *serve)
+void serve__keep_stops(struct serve *serve)
 {
     struct why why = {0};
     bool any;
@@ -227,7 +227,7 @@ void serve__follow_store(struct serve *serve)
     int64_t now;
     enum code code;
 
-    put_rule_stops(serve);
+    serve__keep_stops(serve);
     code = store_data_version(serve->store, &now, &why);
     if (code == CODE_OK && now == serve->store_seen) {
         serve->store_busy = 0;

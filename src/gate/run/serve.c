@@ -559,6 +559,7 @@ void serve_close(struct serve *serve)
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__close_approvals(serve);
         serve__keep_definitions(serve); /* what the last lists have told of definitions */
+        serve__keep_stops(serve);
         serve__put_store_events(serve);
         audit_gauges(serve->audit, &gauges);
     }

@@ -65,6 +65,7 @@ void serve__keep_listed(struct serve *serve);
 /* Tells the store which definitions servers have told, and hands the workers those that are accepted, where these have
  * changed. */
 void serve__keep_definitions(struct serve *serve);
+void serve__keep_stops(struct serve *serve); /* puts into the store what rules of the policy stop */
 
 /* Says what the version in force names and no route has. */
 void serve__log_strays(const struct serve *serve);

@@ -272,6 +272,13 @@ static void note_rule(struct verdict *verdict, const struct rule *rule, bool lim
 }
 
 /* All applying rules are recorded. */
+static void note_besides(const struct rule *rule, struct verdict *verdict)
+{
+    verdict->alerts |= rule->alerts;
+    verdict->stops |= rule->stops;
+}
+
+/* Of several forbids each denies, whichever is named: else who meets one of a smaller id would escape what another one does. */
 static void note_rules(const struct judging *judging, struct verdict *verdict)
 {
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
@@ -282,6 +289,8 @@ static void note_rules(const struct judging *judging, struct verdict *verdict)
         if (applying->rule != NULL && !applying->over)
             note_rule(verdict, applying->rule, false, applying->barred);
         verdict->has_monitor |= applying->rule != NULL && applying->rule->monitor;
+        if (applying->rule != NULL && !applying->rule->monitor && applying->rule->effect == EFFECT_FORBID)
+            note_besides(applying->rule, verdict);
     }
 }
 
@@ -364,8 +373,8 @@ static void decide(struct verdict *verdict, const struct half_found *found)
     verdict->rule_reason = applying->rule->reason;
     verdict->say = applying->rule->say;
     verdict->undecided = applying->undecided;
-    verdict->alerts = applying->rule->alerts && verdict->kind == VERDICT_DENY;
-    verdict->stops = applying->rule->stops && verdict->kind == VERDICT_DENY;
+    if (verdict->kind == VERDICT_DENY)
+        note_besides(applying->rule, verdict);
 }
 
 static enum verdict_kind kind_or_deny(const struct applying *applying)
@@ -427,8 +436,7 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
     verdict->agent_rule.len = 0;
     verdict->approval_count = 0;
-    verdict->alerts = false;
-    verdict->stops = false;
+    verdict->alerts = verdict->stops = false;
     for (unsigned i = 0; i < HALF_COUNT; i++) {
         verdict->spent[i].limit = NULL;
         verdict->monitor_spent[i] = NULL;

@@ -28,8 +28,14 @@ size_t policy_rule_count(const struct policy *policy);
  * is no such rule. */
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id);
 
-/* How long the rule with this id stops each of VERDICT_STOPS, in microseconds; 0: it does not. NULL: there is no such rule. */
-const int64_t *policy_stops_of(const struct policy *policy, struct span rule);
+/* What the rule with this id does besides where it denies. `stops_us`: how long it stops each of VERDICT_STOPS, in
+ * microseconds; 0: it does not; NULL: there is no such rule. */
+struct policy_besides {
+    struct span reason; /* the author's `reason:` */
+    bool alerts;        /* somebody is told */
+    const int64_t *stops_us;
+};
+struct policy_besides policy_besides_of(const struct policy *policy, struct span rule);
 
 /* Whether some rule names this tool letter by letter. Such names are as many as authors wrote, however many agents make up. */
 bool policy_names_tool(const struct policy *policy, struct span tool);

@@ -45,11 +45,13 @@ const struct policy_limit *policy_limit_of(const struct policy *policy, struct s
     return rule != NULL ? rule->limit : NULL;
 }
 
-const int64_t *policy_stops_of(const struct policy *policy, struct span id)
+struct policy_besides policy_besides_of(const struct policy *policy, struct span id)
 {
     const struct rule *rule = policy_rule_by_id(policy, id);
 
-    return rule != NULL ? rule->stops_us : NULL;
+    if (rule == NULL)
+        return (struct policy_besides){.stops_us = NULL};
+    return (struct policy_besides){rule->reason, rule->alerts, rule->stops_us};
 }
 
 int64_t policy_memory_us(const struct policy *policy)

@@ -91,8 +91,8 @@ struct verdict {
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;
     bool has_monitor;                 /* some monitored rule applied */
-    bool stops;                       /* a denial whose rule stops somebody besides: policy_stops_of */
-    bool alerts;                      /* a denial, of which somebody is to be told by the deciding rule's word */
+    bool stops;                       /* a denial, and a rule that denies stops somebody besides: policy_besides_of each */
+    bool alerts;                      /* likewise, has somebody told of it */
     uint64_t policy_version;          /* 0: no policy */
     struct span policy_hash;          /* lower-case hex SHA-256 of the version's text */
     bool guessed;                     /* a condition asked for what is hidden: question_hidden.favours_permit */
