@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     asked.words = command_respell(argc - (argc > 0), argv + (argc > 0), &asked.word_count);
     if (asked.words == NULL)
         return complain(STATUS_CANNOT, "not enough memory");
-    status = run(asked.word_count, asked.words + asked.word_count + 1, &asked);
+    status = print_end(run(asked.word_count, asked.words + asked.word_count + 1, &asked));
     asked_end(&asked);
     mem_free(asked.words);
     return status;

@@ -297,5 +297,5 @@ int told_answer(struct doc **doc, bool as_json, const char *words)
         told_say(told.root, words);
     told_end(&told);
     doc_free(doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    return complain_code(code);
 }

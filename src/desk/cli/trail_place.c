@@ -5,7 +5,6 @@
 #include "db/db.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,11 +77,7 @@ int trail_place_worse(int one, int other)
 
 int trail_place_complain(enum code code, const struct why *why)
 {
-    struct pollfd output = {.fd = STDOUT_FILENO};
-
-    if (code == CODE_IO && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
-        return STATUS_DONE; /* whoever read it has enough, as `head` has */
-    if (code == CODE_IO && why->text[0] == '\0')
-        return complain(STATUS_CANNOT, "the output cannot be written");
-    return complain(STATUS_CANNOT, "%s", why->text[0] != '\0' ? why->text : code_text(code));
+    if (code == CODE_IO && print_is_unread())
+        return STATUS_DONE;
+    return why->text[0] != '\0' ? complain(STATUS_CANNOT, "%s", why->text) : complain_code(code);
 }

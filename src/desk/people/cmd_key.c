@@ -63,7 +63,7 @@ static int print_made(const struct store_key *key, const char *text, bool as_jso
     }
     told_end(&told);
     doc_free(&doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    return complain_code(code);
 }
 
 static int make_key(struct store_key *key, const struct asked *asked)

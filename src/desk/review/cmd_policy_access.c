@@ -326,12 +326,12 @@ int cmd_policy_access(const struct asked *asked)
                           : r.lists.tool_count == 0 ? "no server has told its tools yet, and none was called; `callgate tools "
                                                       "fetch` asks"
                                                     : "no rule lets any of them call anything; --all shows each denial";
-        status = code == CODE_OK ? r.missing : complain(STATUS_CANNOT, "%s", code_text(code));
+        status = code == CODE_OK ? r.missing : complain_code(code);
         say_how_far(&r);
     }
     code = table_end(&r.table);
     if (status == STATUS_DONE && code != CODE_OK)
-        status = complain(STATUS_CANNOT, "%s", code_text(code));
+        status = complain_code(code);
     buf_fini(&r.words);
     policy_scratch_free(&r.scratch);
     known_free(&r.known);

@@ -136,10 +136,9 @@ static int tell(const struct learning *l)
     if (l->asked->json)
         return print_doc(&doc);
     code = told_read(&told, doc);
-    if (print_source(buf_peek(&l->draft)) != CODE_OK || fflush(stdout) != 0)
-        status = complain(STATUS_CANNOT, "the output cannot be written");
-    else
-        status = code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (code == CODE_OK)
+        code = print_source(buf_peek(&l->draft));
+    status = complain_code(code);
     if (status == STATUS_DONE)
         told_print(stderr, told.root, words);
     told_end(&told);

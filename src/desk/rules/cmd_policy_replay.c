@@ -393,15 +393,13 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     code = replay_run(&r->conf, &r->sum, &why);
     progress_end(&r->progress);
     if (code == CODE_IO && why.text[0] == '\0')
-        return complain(STATUS_CANNOT, "the output cannot be written");
+        return complain_code(code);
     if (code != CODE_OK)
         return complain_why(code, &why);
     took_us = clock_monotonic_us() - began_us;
     if (r->group_count > 0)
         qsort(r->groups, r->group_count, sizeof *r->groups, by_calls);
     status = print_sum(r, took_us);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return complain(STATUS_CANNOT, "the output cannot be written");
     return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] + r->sum.answers[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
 }
 

@@ -185,7 +185,7 @@ static unsigned wanted_of(const struct exporting *e)
 static enum code end_turn(struct exporting *e, enum code code, bool is_behind, bool *moved, struct why *why)
 {
     if (code == CODE_IO && why->text[0] == '\0')
-        (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
+        (void)why_set(why, code, "the output cannot be written");
     *moved = *moved || (code == CODE_OK && is_behind);
     return code == CODE_OK && is_behind ? save(e, why) : code;
 }

@@ -52,7 +52,7 @@ static int print_sql(const struct query *query)
     if (code == CODE_OK)
         code = print_source(buf_peek(&text));
     buf_fini(&text);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    return complain_code(code);
 }
 
 /* What is said behind the rows. Takes: nothing: what is said where there are none. */

@@ -390,7 +390,7 @@ static int tell(struct show *show)
         code = print_neighbours(json_member(told.root, SPAN_LIT("neighbours")));
     }
     told_end(&told);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    return complain_code(code);
 }
 
 /* ---- the command ---- */

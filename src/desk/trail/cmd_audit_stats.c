@@ -150,7 +150,7 @@ static int tell(struct doc **doc, bool as_json)
     }
     told_end(&told);
     doc_free(doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    return complain_code(code);
 }
 
 static void tell_counted(void *context, int64_t calls)

@@ -5,8 +5,11 @@
 #include "os/clock.h"
 #include "unicode/terminal.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
+
+#define UNWRITTEN "the output cannot be written"
 
 /* Appends the text with its line ends escaped, but for those that the format itself has. The twin is the same text, made
  * from the format with a tab in place of each line end. So where text and twin differ, the line end is the format's. */
@@ -242,6 +245,29 @@ int complain_why(enum code code, const struct why *why)
     const char *text = why->text[0] != '\0' ? why->text : code_text(code);
 
     return complain(code == CODE_INVALID ? STATUS_USAGE : STATUS_CANNOT, "%s", text);
+}
+
+bool print_is_unread(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+
+    return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
+int complain_code(enum code code)
+{
+    if (code == CODE_OK || (code == CODE_IO && print_is_unread()))
+        return STATUS_DONE;
+    return complain(STATUS_CANNOT, "%s", code == CODE_IO && ferror(stdout) ? UNWRITTEN : code_text(code));
+}
+
+int print_end(int status)
+{
+    bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+    if (!failed || status == STATUS_USAGE || status == STATUS_CANNOT || print_is_unread())
+        return status;
+    return complain(STATUS_CANNOT, UNWRITTEN);
 }
 
 int complain_faults(const struct faults *faults)

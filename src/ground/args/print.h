@@ -65,9 +65,19 @@ void print_time(struct doc *doc, const char *key, int64_t time_us);
 /* Prints `callgate: ...` on stderr. Returns: status. */
 int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Prints a struct why, or "not enough memory" where it is empty. Returns: the status that fits the code: USAGE for
+/* Prints a struct why, or what the code means where it is empty. Returns: the status that fits the code: USAGE for
  * CODE_INVALID, CANNOT otherwise. */
 int complain_why(enum code code, const struct why *why);
+
+/* Of a command that prints and has no sentence. Returns: DONE for CODE_OK, and where whoever read the output has enough; else
+ * CANNOT, with what the code means. */
+int complain_code(enum code code);
+
+/* Whether whoever read the output has enough, as `head` has. */
+bool print_is_unread(void);
+/* Writes out what stdout still holds, when a command is done. Returns: status, or CANNOT with a complaint where a part of its
+ * answer reached nobody. */
+int print_end(int status);
 
 /* Prints up to 20 faults as `file:line:column: text`. Returns: STATUS_USAGE. */
 int complain_faults(const struct faults *faults);

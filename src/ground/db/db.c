@@ -300,6 +300,13 @@ const char *db_error(const struct db *db)
     return db == NULL ? "the database is not open" : sqlite3_errmsg(db->handle);
 }
 
+bool db_has_failed(const struct db *db)
+{
+    int result = db == NULL ? SQLITE_MISUSE : sqlite3_errcode(db->handle) & 0xff;
+
+    return result != SQLITE_OK && result != SQLITE_ROW && result != SQLITE_DONE;
+}
+
 bool db_is_refused(const struct db *db)
 {
     return (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CONSTRAINT;

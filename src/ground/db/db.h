@@ -53,6 +53,8 @@ enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
  * CODE_EXISTS where `path` is there; a copy that failed is removed. Blocks. */
 enum code db_copy(struct db *from, const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
+/* Whether what was done last failed; a database that is not open has. */
+bool db_has_failed(const struct db *db);
 /* Whether what failed last was refused by the tables themselves, a reference to no row or a check: CODE_IO, and yet no
  * disk's. */
 bool db_is_refused(const struct db *db);

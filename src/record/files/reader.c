@@ -5,8 +5,8 @@
 
 enum code reader_why(struct why *why, enum code code, const char *path, const struct db *db)
 {
-    if (why->text[0] != '\0')
-        return code;
+    if (why->text[0] != '\0' || (code == CODE_IO && !db_has_failed(db)))
+        return code; /* whoever took its rows failed */
     return why_set(why, code, "%s: %s", path, code == CODE_NOMEM ? "out of memory" : db_error(db));
 }
 

@@ -16,7 +16,8 @@
 
 enum code reader_is_trail(struct db *db, const char *path, struct why *why) MUST_USE; /* CODE_INVALID: it is none */
 
-/* A sentence about what the connection failed at, where there is none yet. Returns: code. */
+/* A sentence about what the connection failed at, where there is none yet; none where not it failed but
+ * whoever took its rows. Returns: code. */
 enum code reader_why(struct why *why, enum code code, const char *path, const struct db *db);
 
 /* The hash of the last row of the file before this one. CODE_NOT_FOUND where there was none. */
