@@ -50,6 +50,7 @@
              TEXT("tool", tool, "NAME", "which tool"),                                                                         \
              TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"), FLAG("all", all, "every call"),           \
              DURATION("for", lasts_ms, "how long: 30min, 2h; until it is lifted by default"),                                  \
+             FLAG("check", check, "say whether such names were seen, and stop nothing"),                                       \
              REASON("it deletes what it should read"), FLEET, JSON, STORE)},                                                   \
     {IS("resume", cmd_resume, "lift a stop"), .roles = RESPONDERS | ADMINS, .writes = true,                                    \
      ABOUT("Lifts a stop: such calls are judged by the policy again. A responder lifts his own, an admin any."),               \

@@ -79,6 +79,7 @@ const struct shape shape_stop = {
     .page = "stop", .title = "Stop calls", .words = texts_stop,
     .fields = "tenant principal agent upstream tool session all word why for",
     .parts = {{"stops", "stops --json", true, NULL},
+              {"check", "stop --check --json --why - " NAMED " !all", false, NULL},
               {"stats", "audit stats --json --newest " NEWEST " --top 0 " NAMED, false, NULL}},
     .changes = {{"stop", "stop --json " NAMED " !all ?for +why", "/stops"}}};
 

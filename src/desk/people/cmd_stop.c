@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate stop, resume and stops: whose calls do not go on, whatever the policy says. */
 #include "people/own.h"
+#include "people/stop_names.h"
 
 #include "args/print.h"
 #include "base/num.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 512
+#define NOTE_BYTES ((size_t)8192)
 
 /* ---- a stop told ------------------------------------------------------------------------------------------------------- */
 
@@ -52,17 +54,20 @@ static struct doc *doc_of(struct db_stmt *row)
     return doc;
 }
 
-#define NAMES \
-    "[{?all} all][ tenant {tenant}][ principal {principal}][ agent {agent}]" \
-    "[ upstream {upstream}][ tool {tool}][ session {session}]"
+#define NAMED \
+    "[ tenant {tenant}][ principal {principal}][ agent {agent}][ upstream {upstream}][ tool {tool}][ session {session}]"
+#define NAMES "[{?all} all]" NAMED
 
-static enum code tell(struct db *db, int64_t id, bool as_json, const char *words, struct why *why)
+/* Takes: note: what is to be known besides; empty: nothing. */
+static enum code tell(struct db *db, int64_t id, bool as_json, struct span note, const char *words, struct why *why)
 {
     struct db_stmt *row = NULL;
     enum code code = db_find(db, SELECT_STOPS "WHERE s.id = ?1", DB_VALUES(db_of_int(id)), &row);
     struct doc *doc = code == CODE_OK ? doc_of(row) : NULL;
 
     db_finalize(&row);
+    if (code == CODE_OK)
+        doc_text_or_null(doc, "note", note.len > 0 ? note : SPAN_NONE);
     if (code == CODE_OK)
         return told_answer(&doc, as_json, words) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
     return db_why(why, code, db, "reading the store");
@@ -88,16 +93,55 @@ static int check_names(const struct stop *stop, bool is_all)
     return OPTIONS_GO;
 }
 
+/* Says what is to be known of the names, and stops nothing. */
+static int tell_note(const struct asked *asked, const struct stop *what)
+{
+    struct doc *doc = doc_object();
+    struct buf note;
+    int status;
+
+    buf_init(&note, NOTE_BYTES);
+    stop_names_note(asked, what, &note);
+    doc_bool(doc, "all", asked->all);
+    doc_text_or_null(doc, "note", buf_is_empty(&note) ? SPAN_NONE : buf_peek(&note));
+    status = told_answer(&doc, asked->json,
+                         "[{note}\n][{!note}{!all}each of these names was seen\n]nothing was stopped\n");
+    buf_fini(&note);
+    return status;
+}
+
+/* The stop stands before anybody looks for its names: that takes its time. */
+static int place(const struct asked *asked, struct store_stop *stop)
+{
+    struct fleet_words words;
+    struct why why = {0};
+    struct buf note;
+    int64_t id = 0;
+    enum code code;
+
+    buf_init(&note, NOTE_BYTES);
+    code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_CLOSING, &why);
+    if (code == CODE_OK)
+        code = store_stop_add(words.db, stop, &id, &why);
+    code = fleet_words_end(&words, code, "stop", &id, &why);
+    if (code == CODE_OK)
+        stop_names_note(asked, &stop->what, &note);
+    if (code == CODE_OK)
+        code = tell(words.db, id, asked->json, buf_peek(&note),
+                    "stop {stop} stands[ until {until}]: a running gate denies within a second [{?all}every call]"
+                    "[{!all}each call of]" NAMED ", and cancels what is under way; what servers did of it is not undone\n"
+                    "[{note}\n]`callgate resume {stop} --why TEXT` ends it\n", &why);
+    fleet_words_close(&words);
+    buf_fini(&note);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}
+
 int cmd_stop(const struct asked *asked)
 {
     struct store_stop stop = {.made_us = clock_wall_us(), .why = span_text(asked->why)};
     struct span *by = stop.what.by;
     unsigned char digest[DIGEST_BYTES];
     char actor[ACTOR_BYTES], session[2 * DIGEST_BYTES];
-    struct why why = {0};
-    struct fleet_words words;
-    int64_t id = 0;
-    enum code code;
     int status;
 
     by[STOP_TENANT] = span_text(asked->tenant);
@@ -111,21 +155,16 @@ int cmd_stop(const struct asked *asked)
         by[STOP_SESSION] = span_of(session, sizeof session);
     }
     status = check_names(&stop.what, asked->all);
+    if (status == OPTIONS_GO)
+        status = stop_names_check(asked, &stop.what);
     if (status != OPTIONS_GO)
         return status;
+    if (asked->check)
+        return tell_note(asked, &stop.what);
     actor_name(actor);
     stop.made_by = span_text(actor);
     stop.what.until_us = asked->lasts_ms > 0 ? stop.made_us + (int64_t)asked->lasts_ms * 1000 : 0;
-    code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_CLOSING, &why);
-    if (code == CODE_OK)
-        code = store_stop_add(words.db, &stop, &id, &why);
-    code = fleet_words_end(&words, code, "stop", &id, &why);
-    if (code == CODE_OK)
-        code = tell(words.db, id, asked->json, "stop {stop} stands[ until {until}]: a running gate denies within a second such "
-                    "calls (" NAMES "), and cancels what is under way; what servers did of it is not undone\n"
-                    "`callgate resume {stop} --why TEXT` ends it\n", &why);
-    fleet_words_close(&words);
-    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+    return place(asked, &stop);
 }
 
 /* ---- resume ------------------------------------------------------------------------------------------------------------ */
@@ -164,7 +203,8 @@ int cmd_resume(const struct asked *asked)
         code = end_one(words.db, id, span_text(actor), span_text(asked->why), &why);
     code = fleet_words_end(&words, code, "resume", NULL, &why);
     if (code == CODE_OK)
-        code = tell(words.db, id, asked->json, "stop {stop} is lifted; a running gate goes by it within a second\n", &why);
+        code = tell(words.db, id, asked->json, SPAN_NONE,
+                    "stop {stop} is lifted; a running gate goes by it within a second\n", &why);
     fleet_words_close(&words);
     if (code == CODE_NOT_FOUND || code == CODE_EXISTS || code == CODE_DENIED)
         return complain(STATUS_NEGATIVE, "%s", why.text);
