@@ -130,12 +130,17 @@ static struct span ask_at(const struct policy *policy, struct policy_scratch *sc
 }
 
 void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who,
-                enum access_route route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer)
+                unsigned route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer)
 {
     struct asking asking;
     struct question question = question_of(who, &asking);
 
     *answer = (struct access_answer){.may = 0};
+    if ((route & ACCESS_CALLS_OTHERS) != 0) {
+        answer->may = POLICY_ALL_POSSIBLE;
+        answer->besides = "the tool that it calls, which is judged in its place";
+        return;
+    }
     question.upstream = upstream;
     question.tool = tool;
     question.time_us = now_us;
@@ -146,6 +151,10 @@ void access_ask(const struct policy *policy, struct policy_scratch *scratch, con
         answer->rule = ask_at(policy, scratch, &question, &asking, answer);
     if ((answer->may & (answer->may - 1)) != 0)
         answer->rule = SPAN_NONE;
+    if ((route & ACCESS_HOLDS) != 0 && answer->may != 1U << VERDICT_DENY) {
+        answer->may |= 1U << VERDICT_DENY;
+        answer->besides = "its definition, which must be an accepted one";
+    }
 }
 
 /* ---- in words ---- */

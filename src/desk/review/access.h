@@ -24,22 +24,29 @@ struct access_who {
     uint32_t group_count, scope_count;
 };
 
-/* Whether the route of the calls judges agents, too. */
-enum access_route { ACCESS_PERSON_JUDGED = 1, ACCESS_AGENT_JUDGED = 2, ACCESS_EITHER = 3 /* nobody knows which route it is */ };
+/* Bits of what the route of the calls says: whether it judges agents, too, and what of the tool hangs on more than rules. */
+enum access_route {
+    ACCESS_PERSON_JUDGED = 1,
+    ACCESS_AGENT_JUDGED = 2,
+    ACCESS_EITHER = 3,       /* nobody knows which route it is */
+    ACCESS_CALLS_OTHERS = 4, /* `unwrap`: the call that stands in its arguments is judged in its place, or it is refused */
+    ACCESS_HOLDS = 8         /* `definitions: hold` */
+};
 
 #define ACCESS_HANGS_MAX 64
 
 struct access_answer {
     unsigned may;       /* bits, 1 << enum verdict_kind: what such calls may come to. One bit: all come to that */
-    struct span rule;   /* that decides where one bit is set; at == NULL: none does */
+    struct span rule;   /* that decides where rules leave one open; at == NULL: none does */
     uint32_t count;     /* of `hangs_on`: rules whose match or conditions such calls may meet, or not */
     const struct rule *hangs_on[ACCESS_HANGS_MAX];
     bool has_more;      /* there are more of these */
+    const char *besides; /* what it hangs on beside rules, so that `may` has several bits also where `rule` is set; or NULL */
 };
 
-/* Takes: now_us: when the calls come, for rules that end. */
+/* Takes: route: bits of enum access_route; now_us: when the calls come, for rules that end. */
 void access_ask(const struct policy *policy, struct policy_scratch *scratch, const struct access_who *who,
-                enum access_route route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer);
+                unsigned route, struct span upstream, struct span tool, int64_t now_us, struct access_answer *answer);
 
 /* "permit", "forbid", "ask", or "depends" where several are possible. */
 const char *access_text(unsigned may);

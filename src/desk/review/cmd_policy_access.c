@@ -105,6 +105,13 @@ static void fill_hangs_on(struct reviewing *r, struct doc *list, const struct ac
         doc_text(one, "effect", span_text(effect_text(rule->effect)));
         doc_text(one, "condition", buf_peek(&r->words));
     }
+    if (answer->besides != NULL) {
+        struct doc *one = doc_add_object(list, NULL);
+
+        doc_text_or_null(one, "rule", SPAN_NONE);
+        doc_text_or_null(one, "effect", SPAN_NONE);
+        doc_text(one, "condition", span_text(answer->besides));
+    }
 }
 
 static void fill_may(struct doc *list, unsigned may)
@@ -114,20 +121,30 @@ static void fill_may(struct doc *list, unsigned may)
             doc_text(list, NULL, span_text(access_text(1U << kind)));
 }
 
-/* The route that the upstream is the name of. One of a slug, or of no route that is there now, may be either where some route
- * judges agents. */
-static enum access_route route_of(const struct reviewing *r, struct span upstream)
+static unsigned said_by(const struct proxy_route *route, struct span tool)
 {
-    bool some = r->conf == NULL;
+    const struct declared_unwrap *unwrap = declared_unwrap_find(&route->unwraps, tool);
+    unsigned said = route->agent_judged ? ACCESS_AGENT_JUDGED : ACCESS_PERSON_JUDGED;
+
+    /* One of a name that is only like that of a declared one is refused. */
+    if (unwrap != NULL ? unwrap->name.count > 0 : declared_unwrap_is_like(&route->unwraps, tool))
+        said |= ACCESS_CALLS_OTHERS;
+    return route->definitions == DEFINITIONS_HOLD ? said | ACCESS_HOLDS : said;
+}
+
+/* What the route says that the upstream is the name of. One of a slug, or of no route that is there now, may be any. */
+static unsigned route_of(const struct reviewing *r, const struct known_tool *tool)
+{
+    unsigned some = ACCESS_PERSON_JUDGED;
 
     for (size_t i = 0; r->conf != NULL && r->conf->proxy != NULL && i < r->conf->proxy->route_count; i++) {
         const struct proxy_route *route = &r->conf->proxy->routes[i];
 
-        if (span_equals(route->name, upstream))
-            return route->agent_judged ? ACCESS_AGENT_JUDGED : ACCESS_PERSON_JUDGED;
-        some |= route->agent_judged;
+        if (span_equals(route->name, tool->upstream))
+            return said_by(route, tool->tool);
+        some |= said_by(route, tool->tool);
     }
-    return some ? ACCESS_EITHER : ACCESS_PERSON_JUDGED;
+    return r->conf != NULL ? some : ACCESS_EITHER;
 }
 
 static enum code tell_access(struct reviewing *r, const struct known_who *who, const struct known_tool *tool)
@@ -136,7 +153,7 @@ static enum code tell_access(struct reviewing *r, const struct known_who *who, c
     struct access_answer answer;
     struct doc *doc;
 
-    access_ask(r->policy, r->scratch, &who->who, route_of(r, tool->upstream), tool->upstream, tool->tool, r->now_us, &answer);
+    access_ask(r->policy, r->scratch, &who->who, route_of(r, tool), tool->upstream, tool->tool, r->now_us, &answer);
     if (!r->asked->all && answer.may == 1U << VERDICT_DENY && answer.rule.at == NULL && use.calls == 0)
         return CODE_OK;
     doc = doc_of(who, tool, &answer, answer.rule.at != NULL ? policy_rule_by_id(r->policy, answer.rule) : NULL);
