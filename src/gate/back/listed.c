@@ -95,13 +95,16 @@ static bool may_show(void *context, const struct declared_listed *listed)
     return is_shown && gate_may_see(pair->lane->gate, call, SPAN_LIT("tools/call"), listed->tool, false);
 }
 
-/* Makes the edits in the answer and in its tree, where all was well until then, and ends them. */
-static enum code apply(struct exchange *exchange, enum code code, struct json_edits *edits, struct mcp_reply *reply)
+/* Makes the edits in the message and in its tree, where all was well until then, and ends them. Takes: root: of the answer, or
+ * of params. */
+static enum code apply(struct exchange *exchange, enum code code, struct json_edits *edits, const struct json_node *root,
+                       struct mcp_reply *reply)
 {
     if (code == CODE_OK && edits->count > 0) {
-        code = json_edits_apply(edits, &exchange->event, &exchange->event_arena, reply->outcome);
+        code = json_edits_apply(edits, &exchange->event, &exchange->event_arena, root);
         reply->body = buf_peek(&exchange->event);
-        reply->result = reply->outcome->raw;
+        if (reply->kind == MCP_RESPONSE)
+            reply->result = root->raw;
     }
     json_edits_fini(edits);
     return code;
@@ -110,14 +113,15 @@ static enum code apply(struct exchange *exchange, enum code code, struct json_ed
 enum reason listed__cut_apps(struct pair *pair, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
+    const struct json_node *root = reply->kind == MCP_RESPONSE ? reply->outcome : reply->params;
     struct json_edits edits;
     enum code code;
 
-    if (reply->outcome == NULL)
-        return REASON_MEMORY;
+    if (root == NULL)
+        return reply->kind == MCP_RESPONSE ? REASON_MEMORY : REASON_PERMITTED; /* a request may have no params */
     json_edits_init(&edits);
-    code = declared_apps_cut(&exchange->route->apps, reply->body, reply->outcome, &edits);
-    return apply(exchange, code, &edits, reply) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+    code = declared_apps_cut(&exchange->route->apps, reply->body, root, &edits);
+    return apply(exchange, code, &edits, root, reply) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
 enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply)
@@ -134,7 +138,7 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
     json_edits_init(&edits);
     code = declared_list_filter(&exchange->route->unwraps, unwrap, reply->body, reply->outcome, may_show, &listing,
                                 &exchange->event_arena, &edits);
-    code = apply(exchange, listing.out_of_memory ? CODE_NOMEM : code, &edits, reply);
+    code = apply(exchange, listing.out_of_memory ? CODE_NOMEM : code, &edits, reply->outcome, reply);
     buf_fini(&listing.definition);
     if (code == CODE_INVALID)
         exchange->fault.text = "the answer of a tool that lists tools is not the JSON that `lists` speaks of";

@@ -240,7 +240,7 @@ static bool passes(void *context, struct span method)
     const struct mcp_reply notification = {.kind = MCP_NOTIFICATION, .method = method};
     const struct gate_came came = answered__came(exchange, &notification, false);
 
-    return mcp_method_may_come(method, true) &&
+    return mcp_method_may_come(method, true) && !exchange->route->apps.is_on && /* which looks into each */
            gate_passes(pair->lane->gate, exchange->call, &came, &exchange->passing);
 }
 
@@ -295,7 +295,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
     if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && listed__concerns(pair, is_own))
         reason = listed__filter(pair, is_own, reply);
-    if (reason == REASON_PERMITTED && reply->kind == MCP_RESPONSE && !reply->is_error && exchange->route->apps.is_on)
+    if (reason == REASON_PERMITTED && exchange->route->apps.is_on)
         reason = listed__cut_apps(pair, reply);
     if (exchange->is_list_costly)
         reason = REASON_UPSTREAM_COSTLY;

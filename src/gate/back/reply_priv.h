@@ -85,7 +85,7 @@ bool listed__concerns(const struct pair *pair, bool is_own);
 /* Learns the tools of such an answer, and leaves out of it what the agent may not call. Takes: reply: just read, no error
  * of the protocol. */
 enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *reply);
-/* Cuts what pages in an answer without an error may reach to what the route allows. */
+/* Cuts what pages may reach to what the route allows, in any message: an answer, an error, what a server asks or notifies. */
 enum reason listed__cut_apps(struct pair *pair, struct mcp_reply *reply);
 /* Whether lists may take more of the worker's time. */
 bool reply__has_time_for_lists(struct pair *pair);

@@ -122,6 +122,20 @@ static struct span read_error(struct pair *pair, struct span raw, const struct j
     return SPAN_NONE;
 }
 
+/* Reads an error's body that is JSON and no message. Takes, returns: as read_error. */
+static struct span read_other(struct pair *pair, struct span raw, const struct json_node **root)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_reply reply = {.kind = MCP_RESPONSE};
+    struct json_fault fault;
+
+    if (json_read(raw, &json_reply_rules, &exchange->event, &exchange->event_arena, root, &fault) != CODE_OK)
+        return SPAN_NONE;
+    reply.outcome = *root;
+    reply.body = buf_peek(&exchange->event);
+    return !exchange->route->apps.is_on || listed__cut_apps(pair, &reply) == REASON_PERMITTED ? reply.body : SPAN_NONE;
+}
+
 /* An error's body is small, so it is judged at once. Text is no document of which a part could be left out. Returns: what goes
  * on; empty: the status alone. */
 static struct span weigh_error(struct pair *pair, struct span body, const struct json_node *root, struct span *media)
@@ -158,7 +172,6 @@ static void deliver_error(struct pair *pair)
     struct span raw = buf_peek(&exchange->reply);
     struct span body = SPAN_NONE, media = SPAN_NONE;
     const struct json_node *root = NULL;
-    struct json_fault fault;
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
@@ -176,9 +189,8 @@ static void deliver_error(struct pair *pair)
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
     } else if (exchange->body_kind != BODY_TEXT && !span_is_empty(raw)) {
         body = read_error(pair, raw, &root);
-        if (span_is_empty(body) &&
-            json_read(raw, &json_reply_rules, &exchange->event, &exchange->event_arena, &root, &fault) == CODE_OK)
-            body = buf_peek(&exchange->event);
+        if (span_is_empty(body))
+            body = read_other(pair, raw, &root);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     }
     body = weigh_error(pair, body, root, &media);

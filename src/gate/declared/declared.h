@@ -128,8 +128,8 @@ struct declared_apps {
 /* Whether it is such a domain. */
 bool declared_domain_is_fit(struct span text);
 
-/* Marks in `edits` what the route does not allow, wherever `_meta` stands in a result: domains and permissions of `ui`, and
- * what in its `csp` is not known. Takes: result: a tree over `document`. */
+/* Marks in `edits` what the route does not allow, wherever `_meta` stands in a result, an error or params: domains and
+ * permissions of `ui`, and what in its `csp` is not known. Takes: result: a tree over `document`. */
 enum code declared_apps_cut(const struct declared_apps *apps, struct span document, const struct json_node *result,
                             struct json_edits *edits) MUST_USE;
 
