@@ -69,9 +69,12 @@ static const struct answer answers[] = {
 
 static const char how_to_read[] =
     "What stands in this folder are answers of the program callgate; evidence.json names the command and exit status of each.\n"
-    "Nothing was added, left out or changed since, where both of these say so:\n\n"
+    "None of the files that the list names was left out or changed since, where both of these say so:\n\n"
     "    sha256sum --check --strict " LIST "\n"
     "    openssl pkeyutl -verify -pubin -inkey " KEY_FILE " -rawin -in " LIST " -sigfile " SIGNATURE "\n\n"
+    "They say nothing of a file that the list does not name. This prints each such one, and nothing where none was added:\n\n"
+    "    find . ! -type d -printf '%P\\0' | grep -zvxF -e " LIST " -e " SIGNATURE " -e "
+    "\"$(sed -n 's/^[0-9a-f]\\{64\\}  //p' " LIST ")\" | tr '\\0' '\\n'\n\n"
     "Take " KEY_FILE " from elsewhere than this folder: it is the key that signs the trail's checkpoints.\n";
 
 struct making {

@@ -202,6 +202,8 @@ static int open_regular(const char *path)
 
 int backup_begin_folder(const char *folder, char part[PATH_MAX])
 {
+    if (folder[0] == '\0')
+        return complain(STATUS_USAGE, "name a new folder; this is an empty name");
     if (snprintf(part, PATH_MAX, "%s.part", folder) >= PATH_MAX)
         return complain(STATUS_USAGE, "%s: the path is too long", folder);
     if (access(folder, F_OK) == 0)
