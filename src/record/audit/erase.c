@@ -155,10 +155,12 @@ static enum code live_slice(struct audit *audit)
 
     if (code == CODE_OK)
         code = erase_slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &rows);
+    erasing->in_doubt = code == CODE_OK ? rows - erasing->rows : 0;
     if (code == CODE_OK)
         code = ledger_commit(&audit->ledger);
     if (code != CODE_OK)
         return code;
+    erasing->in_doubt = 0;
     erasing->rows = rows; /* a slice that is not committed is erased again */
     erasing->at += SLICE_ROWS;
     erasing->due_us = 2 * clock_monotonic_us() - began_us; /* then the calls have the writer alone for as long again */
@@ -166,6 +168,22 @@ static enum code live_slice(struct audit *audit)
         erasing->phase = ERASE_SEALED;
         ask_finisher(audit);
     }
+    return CODE_OK;
+}
+
+enum code erase__settle(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    bool is_left = true;
+    enum code code = CODE_OK;
+
+    if (erasing->in_doubt > 0)
+        code = erase_look(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &is_left);
+    if (code != CODE_OK)
+        return code;
+    if (!is_left)
+        erasing->rows += erasing->in_doubt;
+    erasing->in_doubt = 0;
     return CODE_OK;
 }
 

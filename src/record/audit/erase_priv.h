@@ -25,9 +25,13 @@ struct erasing {
     char actor[256], why[ERASE_WHY_BYTES];
     bool is_resumed;      /* nobody waits for it */
     int64_t at, rows, due_us;
+    int64_t in_doubt;     /* decisions of the slice at `at`, whose commit failed: nobody knows yet whether it is on the disk */
 };
 
 void erase__turn(struct audit *audit);
 enum code erase__resume(struct audit *audit) MUST_USE; /* takes up one that was recorded and not ended, if there is one */
+
+/* Once the file is open again, and before it is left: counts the slice whose commit failed, if it is there after all. */
+enum code erase__settle(struct audit *audit) MUST_USE;
 
 #endif

@@ -288,6 +288,8 @@ bool writer__recover(struct audit *audit)
     }
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
+    if (code == CODE_OK && (code = erase__settle(audit)) != CODE_OK)
+        (void)why_set(&why, code, "%s: %s", audit->ledger.file, db_error(audit->ledger.db));
     for (unsigned i = 0; code == CODE_OK && i < audit->producer_count; i++) /* no batch is in doubt any more */
         audit->producers[i].end = ring_head(audit->producers[i].ring);
     if (code == CODE_OK && audit->ledger.place.is_changed)

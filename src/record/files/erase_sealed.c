@@ -10,12 +10,13 @@
 
 #define SLICE_ROWS 4096
 
-/* Appends the UPDATE that empties the columns outside the chain in a slice's rows, and a NUL. */
-static enum code add_update(const struct row_shape *shape, struct buf *sql)
+#define OF_SLICE(what, at, count) \
+    DB_VALUES(db_of_int(at), db_of_int((at) + (count)), db_of_int((what)->seq), db_of_text(span_text((what)->tenant)), \
+              db_of_int((what)->before_us))
+
+/* Appends the condition of a slice's rows that have values outside the chain, and a NUL. */
+static enum code add_condition(const struct row_shape *shape, struct buf *sql)
 {
-    (void)buf_addf(sql, "UPDATE %s SET ", shape->name);
-    for (int i = 0; i < shape->outside; i++)
-        (void)buf_addf(sql, "%s%s = NULL", i == 0 ? "" : ", ", shape->outside_columns[i]);
     (void)buf_add_text(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (");
     for (int i = 0; i < shape->outside; i++)
         (void)buf_addf(sql, "%s%s IS NOT NULL", i == 0 ? "" : " OR ", shape->outside_columns[i]);
@@ -24,17 +25,37 @@ static enum code add_update(const struct row_shape *shape, struct buf *sql)
 
 static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
 {
+    const struct row_shape *shape = row_shape(table);
     struct buf sql;
     enum code code;
 
     buf_init(&sql, SIZE_MAX / 2);
-    code = add_update(row_shape(table), &sql);
+    (void)buf_addf(&sql, "UPDATE %s SET ", shape->name);
+    for (int i = 0; i < shape->outside; i++)
+        (void)buf_addf(&sql, "%s%s = NULL", i == 0 ? "" : ", ", shape->outside_columns[i]);
+    code = add_condition(shape, &sql);
     if (code == CODE_OK)
-        code = db_change(db, buf_peek(&sql).at,
-                         DB_VALUES(db_of_int(at), db_of_int(at + count), db_of_int(what->seq),
-                                   db_of_text(span_text(what->tenant)), db_of_int(what->before_us)));
+        code = db_change(db, buf_peek(&sql).at, OF_SLICE(what, at, count));
     buf_fini(&sql);
     return code;
+}
+
+enum code erase_look(struct db *db, const struct erase_what *what, int64_t at, int64_t count, bool *is_left)
+{
+    const struct row_shape *shape = row_shape(ROW_DECISION);
+    struct db_stmt *stmt = NULL;
+    struct buf sql;
+    enum code code;
+
+    buf_init(&sql, SIZE_MAX / 2);
+    (void)buf_addf(&sql, "SELECT 1 FROM %s", shape->name);
+    code = add_condition(shape, &sql);
+    if (code == CODE_OK)
+        code = db_find(db, buf_peek(&sql).at, OF_SLICE(what, at, count), &stmt);
+    db_finalize(&stmt);
+    buf_fini(&sql);
+    *is_left = code == CODE_OK;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
@@ -113,17 +134,20 @@ static enum code close_file(struct erase_sealed *sealed)
 
 static enum code slice(struct erase_sealed *sealed)
 {
+    int64_t rows = sealed->rows;
     enum code code = db_begin(sealed->db);
 
     if (code == CODE_OK)
-        code = erase_slice(sealed->db, &sealed->what, sealed->at, SLICE_ROWS, &sealed->rows);
+        code = erase_slice(sealed->db, &sealed->what, sealed->at, SLICE_ROWS, &rows);
     if (code == CODE_OK)
         code = db_commit(sealed->db);
-    if (code == CODE_OK)
-        sealed->at += SLICE_ROWS;
-    else
+    if (code != CODE_OK) {
         db_rollback(sealed->db);
-    return code;
+        return code;
+    }
+    sealed->rows = rows;
+    sealed->at += SLICE_ROWS;
+    return CODE_OK;
 }
 
 /* A file that somebody has locked is tried again where it stands. */

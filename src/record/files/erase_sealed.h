@@ -47,6 +47,8 @@ void erase_sealed_fini(struct erase_sealed *sealed);
 /* Empties the values of up to `count` numbers behind `at`, in a transaction of the caller's. *rows: grows by the decisions that
  * had some. */
 enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows) MUST_USE;
+/* *is_left: whether decisions of that slice still have values. */
+enum code erase_look(struct db *db, const struct erase_what *what, int64_t at, int64_t count, bool *is_left) MUST_USE;
 #define ERASE_NOTE "INSERT OR IGNORE INTO erasure VALUES (?1, ?2, ?3)"
 enum code erase_note(struct db *db, const struct erase_what *what) MUST_USE;
 
