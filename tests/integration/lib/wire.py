@@ -186,10 +186,14 @@ def read_request(wire):
     return lines[0], headers, wire.exactly(int(headers.get("content-length", 0)))
 
 
-def reply_json(wire, value, status="200 OK", lines=()):
+def json_reply(value, status="200 OK", lines=()):
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
     rows = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(body)}", *lines]
-    wire.send(("\r\n".join(rows) + "\r\n\r\n").encode() + body)
+    return ("\r\n".join(rows) + "\r\n\r\n").encode() + body
+
+
+def reply_json(wire, value, status="200 OK", lines=()):
+    wire.send(json_reply(value, status, lines))
 
 
 def begin_stream(wire, lines=()):
