@@ -334,7 +334,7 @@ static void test_erased_again(void **state)
     struct audit_done done = {0};
 
     decision.arguments = SPAN_LIT("{\"card\":4111}");
-    for (int nth = 3; nth <= 14; nth++) {
+    for (int nth = 1; nth <= 4; nth++) {
         const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1800000000000000), nth};
 
         audit_file_fill(bench->ring, &decision, 1, 30);
