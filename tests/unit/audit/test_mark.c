@@ -16,6 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A start's first checkpoint brings its mark, and the next mark is a minute away: so calls that a test makes right behind
+ * the start must come before that checkpoint, on a busy machine, too. */
+#define FIRST_MS 250
+
 struct bench {
     struct audit_file file;
     struct audit_checkpoints conf;
@@ -46,7 +50,7 @@ static int setup(void **state)
     bench->key = new_key();
     bench->other = new_key();
     assert_int_equal(sign_key_public(bench->key, bench->known.public), CODE_OK);
-    bench->conf = (struct audit_checkpoints){.key = bench->key, .file = bench->heads, .interval_ms = 5, .rows = 1000000};
+    bench->conf = (struct audit_checkpoints){.key = bench->key, .file = bench->heads, .interval_ms = FIRST_MS, .rows = 1000000};
     *state = bench;
     return 0;
 }
@@ -169,15 +173,6 @@ static void test_goes_on_from_it(void **state)
 
 #define ONE "tenant = (SELECT min(tenant) FROM tenant_head)" /* which are in it by then is a matter of time */
 
-/* The first mark may stand behind the start's own row, before any tenant has one. */
-static void await_tenant(struct bench *bench)
-{
-    for (int i = 0; i < 20000 && audit_file_number(&bench->file, "SELECT count(*) FROM tenant_head") == 0; i++) {
-        (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
-        nap();
-    }
-}
-
 static void test_what_nobody_signed_is_not_believed(void **state)
 {
     static const char *const changes[] = {
@@ -193,7 +188,6 @@ static void test_what_nobody_signed_is_not_believed(void **state)
 
         call_all(bench);
         await_mark(bench, before);
-        await_tenant(bench);
         end_of(bench);
         assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM tenant_head") > 0);
         change(bench, changes[i]);
