@@ -25,7 +25,6 @@ void up_trail_forget(struct up_trail *trail)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-/* Looks through the folder where the link leads elsewhere than before: there may be years of files. */
 static const struct trail_file *file_of(const struct up_trail *trail, int64_t behind_seq)
 {
     size_t i = 0;
@@ -35,7 +34,8 @@ static const struct trail_file *file_of(const struct up_trail *trail, int64_t be
     return &trail->files.files[i];
 }
 
-/* Those that are known are good while the one that is written is the same, and that of row `seq` was not given away. */
+/* Looks through the folder, where there may be years of files, once the link leads elsewhere than before, or the file of row
+ * `seq` was given away. */
 static enum code find_files(struct up_trail *trail, int64_t seq, struct why *why)
 {
     struct stat there = {0};
