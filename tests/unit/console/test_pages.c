@@ -46,7 +46,7 @@ static const struct { const char *name, *text; } pages[] = {
     {"call", texts_call}, {"approvals", texts_approvals}, {"approval", texts_approval}, {"now", texts_now},
     {"policies", texts_policies}, {"policy", texts_policy}, {"diff", texts_diff}, {"replay", texts_replay}, {"tools", texts_tools},
     {"tool", texts_tool}, {"evidence", texts_evidence}, {"fleet", texts_fleet}, {"stops", texts_stops},
-    {"stop", texts_stop}, {"waits", texts_waits},
+    {"stop", texts_stop}, {"connect", texts_connect}, {"connecting", texts_connecting}, {"waits", texts_waits},
 };
 
 /* Takes: at: behind the quote that opens an attribute's value, tag: where its tag began. */
