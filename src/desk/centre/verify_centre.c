@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define FILES_MAX 100000 /* of one node; a gate begins one a day, or one a gigabyte */
 #define LAST_ROW "greatest(" \
     "(SELECT max(seq) FROM callgate.decision WHERE node = $1), (SELECT max(seq) FROM callgate.outcome WHERE node = $1), " \
     "(SELECT max(seq) FROM callgate.event WHERE node = $1), (SELECT max(seq) FROM callgate.day_link WHERE node = $1))"
@@ -51,18 +50,11 @@ static struct pg_value node_of(const struct run *run)
 
 void centre_fault(struct verify_report *report, int64_t seq, const char *table, const char *field, const char *format, ...)
 {
-    struct verify_fault *fault;
     va_list args;
 
     report->is_proven = false;
-    if (report->fault_count++ >= VERIFY_FAULTS_MAX)
-        return;
-    fault = &report->fault[report->fault_count - 1];
-    fault->seq = seq;
-    (void)snprintf(fault->table, sizeof fault->table, "%s", table);
-    (void)snprintf(fault->field, sizeof fault->field, "%s", field);
     va_start(args, format);
-    (void)vsnprintf(fault->text, sizeof fault->text, format, args);
+    verify_fault_add(report->fault, &report->fault_count, seq, table, field, format, args);
     va_end(args);
 }
 

@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "crypto/digest.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,9 @@ struct verify_fault {
     char field[32];
     char text[224];
 };
+/* Counts each; only the first ones find room in the list. */
+void verify_fault_add(struct verify_fault list[VERIFY_FAULTS_MAX], size_t *count, int64_t seq, const char *table,
+                      const char *field, const char *format, va_list args) PRINTF_LIKE(6, 0);
 
 struct verify_report {
     uint64_t rows, decisions, outcomes, events, tenants;

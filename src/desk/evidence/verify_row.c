@@ -4,23 +4,29 @@
 
 #include "base/bug.h"
 
-#include <stdarg.h>
 #include <stdio.h>
+
+void verify_fault_add(struct verify_fault list[VERIFY_FAULTS_MAX], size_t *count, int64_t seq, const char *table,
+                      const char *field, const char *format, va_list args)
+{
+    struct verify_fault *fault;
+
+    if ((*count)++ >= VERIFY_FAULTS_MAX)
+        return;
+    fault = &list[*count - 1];
+    fault->seq = seq;
+    (void)snprintf(fault->table, sizeof fault->table, "%s", table);
+    (void)snprintf(fault->field, sizeof fault->field, "%s", field);
+    (void)vsnprintf(fault->text, sizeof fault->text, format, args);
+}
 
 void verify__fault(struct verifier *verifier, int64_t seq, const char *table, const char *field, const char *format, ...)
 {
     struct verify_faults *faults = &verifier->faults[verifier->part];
-    struct verify_fault *fault;
     va_list args;
 
-    if (faults->count++ >= VERIFY_FAULTS_MAX)
-        return;
-    fault = &faults->fault[faults->count - 1];
-    fault->seq = seq;
-    (void)snprintf(fault->table, sizeof fault->table, "%s", table);
-    (void)snprintf(fault->field, sizeof fault->field, "%s", field);
     va_start(args, format);
-    (void)vsnprintf(fault->text, sizeof fault->text, format, args);
+    verify_fault_add(faults->fault, &faults->count, seq, table, field, format, args);
     va_end(args);
 }
 
