@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a node that never came to the centre, because they were given away before, as the node's own trail says: in events
- * `retired`, which are proven with the rows around them.
+ * `retired`, which are proven with the rows around them. So none counts for rows behind itself: where they are missing nobody
+ * looks at it.
  *
  * Threads: one.
  * Owns: the ranges.
@@ -18,12 +19,13 @@
 struct centre_gone {
     struct centre_range {
         int64_t first, last;
+        int64_t told; /* the event's number */
     } *ranges; /* by their numbers */
     size_t count, room;
 };
 
-/* Takes: events: a database that has them. Each goes on where the one before it ended. Of a node that was in a fleet then,
- * only what the centre lacked. */
+/* Takes: events: a database that has them. Each goes on where those before it ended, which may have been given away since. Of a
+ * node that was in a fleet then, only what the centre lacked. */
 enum code centre_gone_read(struct centre_gone *gone, struct db *events) MUST_USE;
 void centre_gone_fini(struct centre_gone *gone);
 

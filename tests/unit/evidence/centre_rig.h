@@ -223,7 +223,7 @@ static inline void ship(size_t node)
 #define SHIPPED 10
 
 /* That the rows of the first file were given away, says the second one: of gate-b when the centre had SHIPPED, of gate-c before there was
- * a fleet. */
+ * a fleet, and where an event that went with them told of the first ones. */
 static inline void tell_retired(size_t node, struct audit *audit)
 {
     struct audit_event event = {.time_us = 1700000000000003, .kind = SPAN_LIT("retired"), .actor = SPAN_LIT("alice")};
@@ -232,8 +232,8 @@ static inline void tell_retired(size_t node, struct audit *audit)
     char detail[128];
 
     assert_int_equal(trail_find(rig.files[node].path, true, &trail, &why), CODE_OK);
-    (void)snprintf(detail, sizeof detail, "{\"row\":1,\"first\":1,\"last\":%lld,\"shipped\":%s}", (long long)trail.files[1].before_seq,
-                   node == 1 ? "10" : "null");
+    (void)snprintf(detail, sizeof detail, "{\"row\":1,\"first\":%d,\"last\":%lld,\"shipped\":%s}", node == 1 ? 1 : 5,
+                   (long long)trail.files[1].before_seq, node == 1 ? "10" : "null");
     event.detail = span_text(detail);
     assert_int_equal(audit_put_event(audit_ring(audit, 0), &event), CODE_OK);
     trail_fini(&trail);

@@ -3,8 +3,21 @@
  * from rows that somebody took out. Real PostgreSQL. */
 #include "centre_rig.h"
 
-/* Without rows of these numbers, and all that is said of them. Returns: what is told of it. */
-static struct verify_centre_report without(size_t node, long long first, long long last)
+/* In place of a row that is missing, one that says that so many rows were given away. */
+static void forge(size_t node, long long seq, long long last)
+{
+    char sql[512];
+
+    (void)snprintf(sql, sizeof sql, "INSERT INTO callgate.event(node, day, seq, time_us, kind, actor, detail, hash) VALUES ('%s', "
+                   "'2023-11-14', %lld, 1700000000000001, 'retired', 'alice', "
+                   "convert_to('{\"row\":1,\"first\":1,\"last\":%lld,\"shipped\":null}', 'UTF8'), decode(repeat('ab', 32), 'hex'))",
+                   names[node], seq, last);
+    pg_server_ask(rig.pg, sql);
+}
+
+/* Without rows of these numbers, and all that is said of them. Takes: forged: so many rows an event says to be gone that stands in the
+ * place of the first one, where nobody has the node's files; 0: there is none. Returns: what is told of it. */
+static struct verify_centre_report without_but(size_t node, long long first, long long last, long long forged)
 {
     static const char *const tables[] = {"decision", "outcome", "event"};
     struct verify_centre_report at_centre;
@@ -26,9 +39,16 @@ static struct verify_centre_report without(size_t node, long long first, long lo
     if (first == 1)
         (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.file WHERE node = '%s' AND seq = 0", names[node]);
     pg_server_ask(rig.pg, sql);
-    at_centre = verify_node(node, true);
+    if (forged > 0)
+        forge(node, first, forged);
+    at_centre = verify_node(node, forged == 0);
     pg_server_ask(rig.pg, "ROLLBACK");
     return at_centre;
+}
+
+static struct verify_centre_report without(size_t node, long long first, long long last)
+{
+    return without_but(node, first, last, 0);
 }
 
 /* Rows that were given away before they came are no fault, as far as the node's trail says so, and no others. */
@@ -59,9 +79,23 @@ static void test_given_away(void **state)
     assert_true(said.faults > 0);
 }
 
+/* An event that stands among what it says to be gone is not proven by the rows that are left. */
+static void test_told_by_nobody(void **state)
+{
+    long long end = rig.trails[0].files[1].before_seq;
+
+    (void)state;
+    (void)without_but(0, 1, end, end);
+    assert_true(said.faults > 0);
+    (void)without_but(0, 1, end, INT64_MAX);
+    assert_true(said.faults > 0);
+    (void)without_but(2, 1, rig.trails[2].files[1].before_seq, 4); /* where what it says of the rest is true */
+    assert_true(said.faults > 0);
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_given_away)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_given_away), cmocka_unit_test(test_told_by_nobody)};
 
     if (!pg_server_is_there())
         return 0;
