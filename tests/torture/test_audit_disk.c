@@ -6,12 +6,7 @@
 #include "evidence/verify.h"
 #include "fakes/audit_whole.h"
 #include "fakes/fault_vfs.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <time.h>

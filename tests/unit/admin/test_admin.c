@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 1.30: the admin port over a real socket on a loop of the test's own. */
 #include "admin/admin.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include <poll.h>
 #include <unistd.h>
 

@@ -5,10 +5,9 @@
 #include "base/mem.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "fakes/cm.h"
+
 #include <stdio.h>
-#include <cmocka.h>
 
 static char text[4 << 20];
 

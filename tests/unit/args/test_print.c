@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 10.13: line ends of a format are line ends, and those of what is put in are not; a policy is the same text for a program. */
 #include "args/print.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,12 +8,7 @@
 #include "files/files.h"
 #include "fakes/audit_file.h"
 #include "os/clock.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,12 +7,7 @@
 #include "db/db.h"
 #include "fakes/audit_whole.h"
 #include "files/files.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,12 +10,7 @@
 #include "fakes/audit_file.h"
 #include "fakes/audit_whole.h"
 #include "fakes/fault_vfs.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -4,12 +4,7 @@
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,12 +9,7 @@
 #include "db/db.h"
 #include "fakes/audit_file.h"
 #include "fakes/fault_vfs.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdlib.h>
 #include <time.h>

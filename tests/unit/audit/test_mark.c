@@ -5,12 +5,8 @@
 #include "audit/writer_priv.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

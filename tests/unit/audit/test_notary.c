@@ -8,12 +8,7 @@
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "fakes/fake_signer.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <fcntl.h>
 #include <stdio.h>

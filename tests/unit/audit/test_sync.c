@@ -12,12 +12,7 @@
 #include "fakes/fault_vfs.h"
 #include "fakes/sample.h"
 #include "os/file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,12 +14,7 @@
 #include "fakes/audit_whole.h"
 
 #include "db/db.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -2,11 +2,7 @@
 #include "base/utf8.h"
 
 #include "base/span.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static void test_first_and_last_of_each_length(void **state)
 {

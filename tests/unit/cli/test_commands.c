@@ -6,12 +6,8 @@
 #include "fakes/audit_file.h"
 #include "people/control.h"
 #include "store/store.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -2,12 +2,7 @@
 /* 10.37: nothing is given away where a hold was placed while the files were looked at. */
 #include "cli/store_words.h"
 #include "store/store.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static void a_hold_that_comes_meanwhile_counts(void **state)
 {

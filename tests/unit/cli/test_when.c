@@ -3,12 +3,8 @@
 #include "cli/when.h"
 
 #include "os/clock.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #define NOW_US INT64_C(1700000000123456) /* 2023-11-14T22:13:20.123456Z */

@@ -6,14 +6,13 @@
 
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "fakes/cm.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 
 static char folder[] = "/tmp/callgate-conf-XXXXXX";
 static char conf_path[64];

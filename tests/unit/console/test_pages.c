@@ -5,12 +5,7 @@
 #include "console/texts.h"
 
 #include "cli/told.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,12 +3,7 @@
 #include "console/places.h"
 #include "os/clock.h"
 #include "os/thread.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

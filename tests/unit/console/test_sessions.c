@@ -3,12 +3,7 @@
 #include "console/sessions.h"
 
 #include "conf/conf.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static void assert_tokens(const struct session *session, const char *login, const char *refresh)
 {

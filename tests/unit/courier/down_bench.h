@@ -16,12 +16,7 @@
 #include "os/clock.h"
 #include "store/store.h"
 #include "store/store_fleet.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,12 +2,7 @@
 #include "crypto/digest.h"
 
 #include "base/num.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <string.h>
 

@@ -2,12 +2,7 @@
 #include "db/db.h"
 
 #include "base/mem.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,12 +5,7 @@
 
 #include "fakes/fault_vfs.h"
 #include "os/file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -2,12 +2,7 @@
 /* 3.5: whoever looks at a database without a -wal file finds one that can be opened, also where another begins to write it at that moment.
  * It is taken as a file that does not change, and is read without locks: the other writes between two reads of SQLite's. */
 #include "db/db.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -6,12 +6,8 @@
 #include "base/mem.h"
 #include "mcp/message.h"
 #include "language/language.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,11 +7,8 @@
 #include "language/language.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
+
 #include <stdio.h>
 #include <string.h>
 

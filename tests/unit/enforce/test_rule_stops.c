@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 15.8: what rules stop, on its way to the store. */
 #include "enforce/rule_stops.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 
 static void put(struct rule_stops *stops, enum stop_by by, const char *tenant, const char *name, int64_t lasts_us)
 {

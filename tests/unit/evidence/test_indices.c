@@ -6,12 +6,7 @@
 #include "query/query.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <signal.h>
 #include <sqlite3.h>

@@ -13,12 +13,7 @@
 #include "proof/note.h"
 #include "rows/row.h"
 #include "fakes/audit_file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <fcntl.h>
 #include <spawn.h>

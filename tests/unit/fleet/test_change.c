@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 14.2: a change of a fleet has one text, one place and one signer; whatever else a database shows in its place is refused. */
 #include "fleet/change.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

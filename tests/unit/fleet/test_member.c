@@ -6,12 +6,7 @@
 #include "crypto/digest.h"
 #include "crypto/secret.h"
 #include "os/file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,12 +7,8 @@
 #include "language/language.h"
 #include "policy/match.h"
 #include "policy/policy.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

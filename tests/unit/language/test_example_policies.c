@@ -9,12 +9,11 @@
 #include "policy/policy.h"
 
 #include <glob.h>
-#include <setjmp.h>
+#include "fakes/cm.h"
+
 #include <stdio.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
 
 static void report(void *context, const struct policy_test_result *result)
 {

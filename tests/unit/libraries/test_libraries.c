@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 10.42: which versions of libraries were tried. */
 #include "libraries/libraries.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static void test_tried(void **state)
 {

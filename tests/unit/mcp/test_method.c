@@ -2,12 +2,8 @@
 #include "mcp/method.h"
 
 #include "fakes/methods.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 /* 1.19 */
 static void knows_who_says_what(void **state)

@@ -6,12 +6,8 @@
 #include "fakes/audit_file.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

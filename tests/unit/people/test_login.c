@@ -2,12 +2,8 @@
 /* Where a person's login is kept, whose it must be to be shown, and to which gate. */
 #include "people/login.h"
 #include "os/clock.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 14.1, P191: what a database's URL may say, without a server; test_pg.c asks a real one. */
 #include "pg/pg.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,14 +8,10 @@
 #include "judgement/judgement.h"
 #include "language/language.h"
 #include "policy/policy.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct court {
     struct policy *policy;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: checkpoints are signed notes that others' tools read, and nothing but the signed text passes. */
 #include "proof/note.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 10.35: a key of checkpoints hands over to another by a checkpoint that both sign; what follows from a key that somebody trusts. */
 #include "proof/succession.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #define KEYS 4
 

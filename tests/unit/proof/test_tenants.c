@@ -3,12 +3,7 @@
 #include "proof/tenants.h"
 
 #include "base/num.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 /* SHA-256 of 00 "T" 02 00000004 "acme" 01 0000000000000102 03 00000020 000102...1f, by Python's hashlib. */
 static void test_leaf(void **state)

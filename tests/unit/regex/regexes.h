@@ -4,13 +4,9 @@
 #define TESTS_UNIT_REGEX_REGEXES_H
 
 #include "regex/regex_priv.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MIB ((size_t)1 << 20)
 

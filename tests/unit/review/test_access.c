@@ -7,12 +7,8 @@
 #include "policy/snapshot.h"
 #include "review/access.h"
 #include "state/state.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

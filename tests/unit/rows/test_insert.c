@@ -4,12 +4,7 @@
 #include "rows/insert.h"
 
 #include "rows/schema.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <string.h>

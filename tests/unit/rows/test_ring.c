@@ -4,12 +4,7 @@
 #include "base/mem.h"
 #include "fakes/audit_file.h"
 #include "os/thread.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <sched.h>
 #include <stdlib.h>

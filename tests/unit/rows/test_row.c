@@ -3,12 +3,7 @@
 
 #include "rows/schema.h"
 #include "base/num.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 

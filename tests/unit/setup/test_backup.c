@@ -6,11 +6,8 @@
 #include "os/file.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

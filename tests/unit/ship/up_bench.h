@@ -16,12 +16,7 @@
 #include "fakes/audit_file.h"
 #include "fakes/pg_server.h"
 #include "os/clock.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

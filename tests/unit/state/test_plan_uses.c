@@ -7,12 +7,9 @@
 #include "language/language.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "fakes/cm.h"
+
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000)

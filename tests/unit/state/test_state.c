@@ -2,12 +2,8 @@
 /* What policies ask of the past, through the same judgement as a gate's: limits, sequences. Number: 2.1 */
 #include "state/state.h"
 #include "language/language.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 15.8: which stop is of a call. */
 #include "state/stops.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdio.h>
 static struct stop of(int64_t id, enum stop_by by, const char *name)

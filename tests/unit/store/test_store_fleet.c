@@ -5,12 +5,8 @@
 #include "json/text.h"
 #include "store/store.h"
 #include "store/store_fleet.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

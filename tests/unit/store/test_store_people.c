@@ -2,12 +2,8 @@
 /* How many people approve a held call: who is told apart, what counts how long, and that nobody approves his own. */
 #include "store/store.h"
 #include "store/store_approvals.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

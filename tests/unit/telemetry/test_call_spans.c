@@ -4,12 +4,7 @@
 #include "json/text.h"
 #include "telemetry/call_spans.h"
 #include "telemetry/otlp.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <string.h>
 

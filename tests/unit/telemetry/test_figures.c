@@ -3,12 +3,7 @@
  * added up; batches and their bodies. */
 #include "json/text.h"
 #include "telemetry/figures.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #define MOST ((size_t)1 << 20)
 #define NOW_US INT64_C(1795862452371665)

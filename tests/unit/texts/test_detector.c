@@ -2,11 +2,9 @@
 /* 9.1: what a set of detectors finds in a text, where, and what it costs. */
 #include "os/clock.h"
 #include "texts/detector_priv.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "fakes/cm.h"
+
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 

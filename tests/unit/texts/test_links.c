@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/links.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 
 /* All links of the text, `|` between them. */
 static void check(const char *text, const char *wanted)

@@ -3,11 +3,9 @@
 #include "os/clock.h"
 #include "texts/sql_read.h"
 #include "sql/sql.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "fakes/cm.h"
+
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <stdio.h>

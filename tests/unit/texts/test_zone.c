@@ -2,12 +2,8 @@
 /* Time zones against the C library's own reading of the same files, and files that are not in order. Number: 2.1 */
 #include "texts/zone.h"
 #include "texts/zone_priv.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

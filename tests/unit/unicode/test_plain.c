@@ -2,14 +2,10 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "unicode/unicode.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 
 /* 2.1: NFKC without what readers pass over. */
 static void test_texts(void **state)

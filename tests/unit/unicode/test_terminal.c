@@ -4,12 +4,7 @@
 
 #include "cli/csv.h"
 #include "unicode/unicode.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #include <stdlib.h>
 

@@ -6,12 +6,8 @@
 #include "crypto/digest.h"
 #include "fakes/pg_server.h"
 #include "os/clock.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,12 +4,8 @@
 
 #include "base/mem.h"
 #include "os/thread.h"
+#include "fakes/cm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
