@@ -143,9 +143,8 @@ static void http_errors(void)
     ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "cards");
 }
 
-static void test_whole(void **state)
+TEST_CASE(test_whole)
 {
-    (void)state;
     in_every_weather(whole);
     in_every_weather(whole_withheld);
     in_every_weather(texts);
@@ -299,9 +298,8 @@ static void tasks(void)
     ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "vault");
 }
 
-static void test_streams(void **state)
+TEST_CASE(test_streams)
 {
-    (void)state;
     in_every_weather(streamed);
     in_every_weather(split);
     in_every_weather(asked);
@@ -468,9 +466,8 @@ static void plain_dialects(void)
     has(sim->got, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"policy\",\"message\":\"" WITHHELD);
 }
 
-static void test_others(void **state)
+TEST_CASE(test_others)
 {
-    (void)state;
     in_every_weather(batches);
     in_every_weather(batches_without_room);
     in_every_weather(modern);
@@ -540,18 +537,11 @@ static void many(void)
     assert_string_equal(sim_last_outcome(sim)->answer_rule, "f0");
 }
 
-static void test_policy(void **state)
+TEST_CASE(test_policy)
 {
-    (void)state;
     in_every_weather(many);
     in_every_weather(policy_changes);
     in_every_weather(no_room);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_streams), cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_policy)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

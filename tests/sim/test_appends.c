@@ -505,9 +505,8 @@ static void each_append(scene_fn scene, bool may_call)
     fails_on = false;
 }
 
-static void test_calls(void **state) /* 6.14, 1.26 */
+TEST_CASE(test_calls) /* 6.14, 1.26 */
 {
-    (void)state;
     each_append(permitted, true);
     each_append(denied, true);
     each_append(denied_as_event, true);
@@ -520,25 +519,22 @@ static void test_calls(void **state) /* 6.14, 1.26 */
     each_append(question_answered, true);
 }
 
-static void test_records(void **state) /* 6.14 */
+TEST_CASE(test_records) /* 6.14 */
 {
-    (void)state;
     each_append(redacted, true);
     each_append(held, true);
     each_append(approved, true);
 }
 
-static void test_batches(void **state) /* 6.14 */
+TEST_CASE(test_batches) /* 6.14 */
 {
-    (void)state;
     each_append(batched, true);
     each_append(batch_streamed, false);
     each_append(batch_denied, true);
 }
 
-static void test_sessions(void **state) /* 6.14 */
+TEST_CASE(test_sessions) /* 6.14 */
 {
-    (void)state;
     each_append(session_lasts, false);
     each_append(modern, true);
     each_append(modern_denied, true);
@@ -547,20 +543,11 @@ static void test_sessions(void **state) /* 6.14 */
     each_append(legacy_posts, false);
 }
 
-static void test_others(void **state) /* 6.14 */
+TEST_CASE(test_others) /* 6.14 */
 {
-    (void)state;
     each_append(octopus, false);
     each_append(okso, false);
     each_append(passed, true);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),    cmocka_unit_test(test_records), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_sessions), cmocka_unit_test(test_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

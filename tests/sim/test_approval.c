@@ -121,17 +121,11 @@ static void leaves_before_it_is_known(void)
     sim_run(sim);
 }
 
-static void test_approval(void **state) /* 2.2 */
+TEST_CASE(test_approval) /* 2.2 */
 {
-    (void)state;
     in_every_weather(passes_once);
     in_every_weather(is_given_back);
     in_every_weather(leaves_before_it_is_known);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_approval)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

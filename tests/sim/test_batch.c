@@ -142,9 +142,8 @@ static void malformed_behind_a_notification(void)
     has(sim_agent_hears(sim), "\r\n\r\n[{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":");
 }
 
-static void test_batch(void **state) /* 5.4 */
+TEST_CASE(test_batch) /* 5.4 */
 {
-    (void)state;
     in_every_weather(answered_by_a_list);
     in_every_weather(one_denial_denies_all);
     in_every_weather(denied_as_events);
@@ -225,9 +224,8 @@ static void another_version_in_the_header(void)
     assert_int_equal(sim_last_decision(sim)->reason, REASON_BATCH);
 }
 
-static void test_refused(void **state) /* 5.4, 5.23 */
+TEST_CASE(test_refused) /* 5.4, 5.23 */
 {
-    (void)state;
     in_every_weather(refused_ones);
     in_every_weather(later_era);
     in_every_weather(other_revisions);
@@ -503,9 +501,8 @@ static void held_beside_what_takes_long(void)
     sim_agent_leaves(sim);
 }
 
-static void test_answers(void **state) /* 5.4, 5.23 */
+TEST_CASE(test_answers) /* 5.4, 5.23 */
 {
-    (void)state;
     in_every_weather(judged_beside);
     in_every_weather(held_beside_what_takes_long);
     in_every_weather(answered_by_events);
@@ -522,13 +519,4 @@ static void test_answers(void **state) /* 5.4, 5.23 */
     in_every_weather(finds_no_room);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_answers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

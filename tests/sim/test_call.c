@@ -42,9 +42,8 @@ static void permitted_twice(void)
     assert_int_equal(sim->lane.gauges.pairs, 0);
 }
 
-static void test_permitted(void **state) /* 1.5, 1.7, 1.25 */
+TEST_CASE(test_permitted) /* 1.5, 1.7, 1.25 */
 {
-    (void)state;
     in_every_weather(permitted_twice);
 }
 
@@ -65,9 +64,8 @@ static void denied(void)
     has(sim_upstream_hears(sim, 0), CALL_CANONICAL);
 }
 
-static void test_denied(void **state) /* 1.19 */
+TEST_CASE(test_denied) /* 1.19 */
 {
-    (void)state;
     in_every_weather(denied);
 }
 
@@ -92,9 +90,8 @@ static void denial_waits_too(void)
     has(sim_agent_hears(sim), "\"isError\":true");
 }
 
-static void test_durable_first(void **state) /* 1.25 */
+TEST_CASE(test_durable_first) /* 1.25 */
 {
-    (void)state;
     in_every_weather(nothing_before_durable);
     in_every_weather(denial_waits_too);
 }
@@ -151,9 +148,8 @@ static void ends_its_side_and_reads(void)
     assert_null(sim_pair(sim));
 }
 
-static void test_agent_gone(void **state) /* 1.25, 1.26 */
+TEST_CASE(test_agent_gone) /* 1.25, 1.26 */
 {
-    (void)state;
     in_every_weather(gone_while_committing);
     in_every_weather(gone_while_calling);
     in_every_weather(ends_its_side);
@@ -198,9 +194,8 @@ static void ring_full(void)
     has(sim_upstream_hears(sim, 0), CALL_CANONICAL);
 }
 
-static void test_audit_trouble(void **state) /* 1.25 */
+TEST_CASE(test_audit_trouble) /* 1.25 */
 {
-    (void)state;
     in_every_weather(audit_down);
     in_every_weather(commit_fails);
     in_every_weather(ring_full);
@@ -275,11 +270,10 @@ static void redirecting(void)
     has_not(sim_agent_hears(sim), "10.0.0.1");
 }
 
-static void test_upstream_faults(void **state) /* 1.9 */
+TEST_CASE(test_upstream_faults) /* 1.9 */
 {
     static const scene_fn scenes[] = {unreachable, never_connects, silent, cut, lying, not_json, html, redirecting};
 
-    (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
         in_every_weather(scenes[i]);
 }
@@ -354,9 +348,8 @@ static void stray_behind(void)
     has(sim_upstream_hears(sim, 1), CALL_CANONICAL);
 }
 
-static void test_stray_bytes(void **state) /* 4.20 */
+TEST_CASE(test_stray_bytes) /* 4.20 */
 {
-    (void)state;
     in_every_weather(stray_at_once);
     in_every_weather(stray_later);
     in_every_weather(stray_unread);
@@ -388,9 +381,8 @@ static void notification(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_ACCEPTED);
 }
 
-static void test_ordinary_replies(void **state) /* 1.7, 1.9, 1.15 */
+TEST_CASE(test_ordinary_replies) /* 1.7, 1.9, 1.15 */
 {
-    (void)state;
     in_every_weather(stale_is_not_used);
     in_every_weather(upstream_error_passes);
     in_every_weather(notification);
@@ -434,24 +426,12 @@ static void idle_for_long(void)
     assert_int_equal(sim->ring->decision_count, 0);
 }
 
-static void test_agents_time(void **state) /* 1.7 */
+TEST_CASE(test_agents_time) /* 1.7 */
 {
-    (void)state;
     in_every_weather(slow_head);
     in_every_weather(slow_body);
     in_every_weather(nothing_is_kept_between_calls);
     in_every_weather(idle_for_long);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_permitted),       cmocka_unit_test(test_denied),
-        cmocka_unit_test(test_durable_first),   cmocka_unit_test(test_agent_gone),
-        cmocka_unit_test(test_audit_trouble),   cmocka_unit_test(test_upstream_faults),
-        cmocka_unit_test(test_ordinary_replies), cmocka_unit_test(test_agents_time),
-        cmocka_unit_test(test_stray_bytes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -114,24 +114,17 @@ static void okso(void)
     assert_int_equal(sim->upstream_count, 1);
 }
 
-static void test_octopus(void **state)
+TEST_CASE(test_octopus)
 {
-    (void)state;
     in_every_weather(octopus);
     in_every_weather(octopus_attacked);
     in_every_weather(octopus_too_large);
     in_every_weather(octopus_refused);
 }
 
-static void test_okso(void **state)
+TEST_CASE(test_okso)
 {
-    (void)state;
     in_every_weather(okso);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_octopus), cmocka_unit_test(test_okso)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -98,19 +98,13 @@ static void too_many_questions(void)
     sim_upstream_leaves(sim, 0);
 }
 
-static void test_endings(void **state) /* 1.7, 1.9, 1.13, 1.19 */
+TEST_CASE(test_endings) /* 1.7, 1.9, 1.13, 1.19 */
 {
     static const scene_fn scenes[] = {idle_connection, closed_before_the_first_byte, no_room_in_the_audit, encoded_reply,
                                       stream_with_an_end, name_without_addresses, too_many_questions};
 
-    (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
         in_every_weather(scenes[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_endings)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -58,9 +58,8 @@ static void failed_is_forgotten(void)
     assert_int_equal(sim->ring->outcome_count, 0);
 }
 
-static void test_record(void **state) /* 1.25, 1.26 */
+TEST_CASE(test_record) /* 1.25, 1.26 */
 {
-    (void)state;
     in_every_weather(record_hangs);
     in_every_weather(ring_stays_full);
     in_every_weather(failed_is_forgotten);
@@ -88,9 +87,8 @@ static void hangs_up(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_UPSTREAM_FAILURE);
 }
 
-static void test_unasked(void **state) /* 1.9 */
+TEST_CASE(test_unasked) /* 1.9 */
 {
-    (void)state;
     in_every_weather(speaks_first);
     in_every_weather(hangs_up);
 }
@@ -122,9 +120,8 @@ static void unfit_session_stream(void)
                   "event: message\ndata: " WELCOME "\n\n");
 }
 
-static void test_sessions(void **state) /* 1.17 */
+TEST_CASE(test_sessions) /* 1.17 */
 {
-    (void)state;
     in_every_weather(unfit_session_json);
     in_every_weather(unfit_session_stream);
 }
@@ -181,9 +178,8 @@ static void answer_is_not_lost(void)
     has(sim_agent_hears(sim), "HTTP/1.1 403 ");
 }
 
-static void test_questions(void **state) /* 1.15, 1.19 */
+TEST_CASE(test_questions) /* 1.15, 1.19 */
 {
-    (void)state;
     in_every_weather(old_question_is_forgotten);
     in_every_weather(answer_is_not_lost);
 }
@@ -281,31 +277,17 @@ static void nobody_moves(void)
     assert_true(list_is_empty(&sim->lane.worker.dirty));
 }
 
-static void test_nobody_moves(void **state) /* 1.5 */
+TEST_CASE(test_nobody_moves) /* 1.5 */
 {
-    (void)state;
     in_every_weather(nobody_moves);
 }
 
-static void test_memory(void **state) /* 1.7 */
+TEST_CASE(test_memory) /* 1.7 */
 {
-    (void)state;
     in_every_weather(broken_event_goes);
     in_every_weather(body_grows);
     in_every_weather(reply_grows);
     in_every_weather(event_grows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_unasked),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_nobody_moves),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

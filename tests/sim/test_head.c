@@ -49,9 +49,8 @@ static void refusals(void)
     refused("GET /mcp", "Host: localhost\r\nMCP-Protocol-Version: 1999-01-01\r\n", "HTTP/1.1 400 ", REASON_VERSION_HEADER);
 }
 
-static void test_refusals(void **state) /* 1.12 */
+TEST_CASE(test_refusals) /* 1.12 */
 {
-    (void)state;
     in_every_weather(refusals);
 }
 
@@ -79,9 +78,8 @@ static void browser(void)
     has_not(text, "Decision: 7");
 }
 
-static void test_browser(void **state) /* 1.12, 1.14 */
+TEST_CASE(test_browser) /* 1.12, 1.14 */
 {
-    (void)state;
     in_every_weather(browser);
 }
 
@@ -104,9 +102,8 @@ static void expecting(void)
     has_not(text, "chunked");
 }
 
-static void test_expecting(void **state) /* 1.14 */
+TEST_CASE(test_expecting) /* 1.14 */
 {
-    (void)state;
     in_every_weather(expecting);
 }
 
@@ -134,9 +131,8 @@ static void names(void)
     has(sim_agent_hears(sim), "X-Correlation-Id: 0af7651916cd43dd8448eb211c80319c\r\n");
 }
 
-static void test_names(void **state) /* 1.12, 1.29 */
+TEST_CASE(test_names) /* 1.12, 1.29 */
 {
-    (void)state;
     in_every_weather(names);
 }
 
@@ -181,10 +177,9 @@ static void passing_without_credentials(void)
     has_not(text, "Bearer mine");
 }
 
-static void test_pass(void **state) /* 1.12, 4.21 */
+TEST_CASE(test_pass) /* 1.12, 4.21 */
 {
     in_every_weather(passing_without_credentials);
-    (void)state;
     in_every_weather(passing);
 }
 
@@ -305,11 +300,10 @@ static void configured_headers(void)
     sim->route->upstream.header_count = 0; /* constant here: not to be wiped */
 }
 
-static void test_route_options(void **state) /* 1.10, 1.12 */
+TEST_CASE(test_route_options) /* 1.10, 1.12 */
 {
     static const scene_fn scenes[] = {subtree, longer_upstream, query, forwarded, behind_a_proxy, denials_as_events, configured_headers};
 
-    (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
         in_every_weather(scenes[i]);
 }
@@ -330,9 +324,8 @@ static void pipelined(void)
     has(sim_agent_hears(sim), PONG);
 }
 
-static void test_pipelined(void **state) /* 1.7 */
+TEST_CASE(test_pipelined) /* 1.7 */
 {
-    (void)state;
     in_every_weather(pipelined);
 }
 
@@ -357,9 +350,8 @@ static void principal_limit(void)
     stream_close(&first);
 }
 
-static void test_principal_limit(void **state) /* 1.7 */
+TEST_CASE(test_principal_limit) /* 1.7 */
 {
-    (void)state;
     in_every_weather(principal_limit);
 }
 
@@ -380,9 +372,8 @@ static void short_of_memory(void)
     has(sim_upstream_hears(sim, 0), PING);
 }
 
-static void test_memory(void **state) /* 1.7 */
+TEST_CASE(test_memory) /* 1.7 */
 {
-    (void)state;
     in_every_weather(short_of_memory);
 }
 
@@ -410,9 +401,8 @@ static void new_configuration(void)
     has(sim_upstream_hears(sim, 1), "POST /new ");
 }
 
-static void test_new_configuration(void **state) /* 1.8 */
+TEST_CASE(test_new_configuration) /* 1.8 */
 {
-    (void)state;
     in_every_weather(new_configuration);
 }
 
@@ -444,23 +434,11 @@ static void mirror_that_lies_last(void)
     refused_mirror("Mcp-Param-Region: Bonn\r\nX-Other: 1\r\nmcp-param-CITY: Rome\r\n");
 }
 
-static void test_mirrors(void **state) /* 4.20 */
+TEST_CASE(test_mirrors) /* 4.20 */
 {
-    (void)state;
     in_every_weather(mirror_that_agrees);
     in_every_weather(mirror_that_lies);
     in_every_weather(mirror_that_lies_last);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_browser),   cmocka_unit_test(test_expecting),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_pass),      cmocka_unit_test(test_pipelined),
-        cmocka_unit_test(test_principal_limit), cmocka_unit_test(test_new_configuration),
-        cmocka_unit_test(test_route_options), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_mirrors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -345,9 +345,8 @@ static void by_the_thread(void)
     judge_stop(judge);
 }
 
-static void test_judge(void **state) /* 6.8 */
+TEST_CASE(test_judge) /* 6.8 */
 {
-    (void)state;
     (void)snprintf(call, sizeof call, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
                                       "\"params\":{\"name\":\"search\",\"arguments\":{\"text\":\"%0*d\"}}}", LETTERS, 0);
     memset(strstr(call, "000"), 'x', LETTERS);
@@ -363,9 +362,4 @@ static void test_judge(void **state) /* 6.8 */
     in_every_weather(by_the_thread);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_judge)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -141,9 +141,8 @@ static void agent_leaves_within(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_CANCELLED);
 }
 
-static void test_large(void **state) /* 6.8 */
+TEST_CASE(test_large) /* 6.8 */
 {
-    (void)state;
     fill(call, "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/call\", "
                "\"params\": {\"name\": \"search\", \"arguments\": {\"text\": \"", "\"}}}");
     fill(wanted, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
@@ -156,9 +155,4 @@ static void test_large(void **state) /* 6.8 */
     in_every_weather(large_answer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -150,9 +150,8 @@ static void by_the_thread(void)
     judge_stop(judge);
 }
 
-static void test_large(void **state) /* 9.2 */
+TEST_CASE(test_large) /* 9.2 */
 {
-    (void)state;
     in_every_weather(large_redacted);
     in_every_weather(large_in_a_list);
     in_every_weather(large_in_a_stream);
@@ -161,9 +160,4 @@ static void test_large(void **state) /* 9.2 */
     in_every_weather(by_the_thread);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -259,9 +259,8 @@ static void one_name_twice(void)
     has(sim_agent_hears(sim), "HTTP/1.1 404 ");
 }
 
-static void test_session(void **state) /* 5.4 */
+TEST_CASE(test_session) /* 5.4 */
 {
-    (void)state;
     in_every_weather(answered);
     in_every_weather(denied);
     in_every_weather(not_waited_for);
@@ -541,9 +540,8 @@ static void id_twice(void)
     finish();
 }
 
-static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
+TEST_CASE(test_refused) /* 5.4, 5.16, 5.23 */
 {
-    (void)state;
     in_every_weather(answers_twice);
     in_every_weather(answers_unasked);
     in_every_weather(answers_in_an_array);
@@ -563,9 +561,4 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(later_era);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_session), cmocka_unit_test(test_refused)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

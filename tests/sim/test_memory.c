@@ -181,62 +181,46 @@ static void torture(scene_fn scene, unsigned least)
     assert_true(answered >= 1 && answered < count + 1); /* some of them do hurt */
 }
 
-static void test_json(void **state) /* 1.5, 1.26 */
+TEST_CASE(test_json) /* 1.5, 1.26 */
 {
-    (void)state;
     torture(json_call, 8);
     torture(expecting_call, 8);
 }
 
-static void test_denied(void **state) /* 1.26 */
+TEST_CASE(test_denied) /* 1.26 */
 {
-    (void)state;
     torture(denied_call, 5);
 }
 
-static void test_stream(void **state) /* 1.13, 1.26 */
+TEST_CASE(test_stream) /* 1.13, 1.26 */
 {
-    (void)state;
     torture(stream_call, 12);
 }
 
-static void test_answers(void **state) /* 9.2 */
+TEST_CASE(test_answers) /* 9.2 */
 {
-    (void)state;
     prepare = publish_answers;
     torture(answer_call, 12);
     torture(answer_stream, 16);
     prepare = NULL;
 }
 
-static void test_session(void **state) /* 1.17, 1.26 */
+TEST_CASE(test_session) /* 1.17, 1.26 */
 {
-    (void)state;
     torture(session_call, 8);
 }
 
-static void test_batch(void **state) /* 5.4 */
+TEST_CASE(test_batch) /* 5.4 */
 {
-    (void)state;
     make_session();
     torture(batch_as_list, 12);
     torture(batch_as_events, 12);
     torture(batch_denied, 8);
 }
 
-static void test_legacy(void **state) /* 5.4 */
+TEST_CASE(test_legacy) /* 5.4 */
 {
-    (void)state;
     torture(legacy_stream, 8);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json), cmocka_unit_test(test_denied), cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_session), cmocka_unit_test(test_batch), cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_answers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -92,9 +92,8 @@ static void cancels_while_a_question_is_recorded(void)
     sim_run(sim);
 }
 
-static void test_cancelling(void **state) /* 5.3 */
+TEST_CASE(test_cancelling) /* 5.3 */
 {
-    (void)state;
     in_every_weather(cancels_before_the_answer);
     in_every_weather(cancels_half_an_answer);
     in_every_weather(cancels_a_stream);
@@ -180,9 +179,8 @@ static void takes_of_limits_once(void)
     has(sim_agent_hears(sim), "\"code\":\"rate_limited\"");
 }
 
-static void test_subscriptions(void **state) /* 5.3 */
+TEST_CASE(test_subscriptions) /* 5.3 */
 {
-    (void)state;
     in_every_weather(lasts);
     in_every_weather(ends_in_good_order);
     in_every_weather(is_ended_by_the_server);
@@ -271,9 +269,8 @@ static void cannot_be_resumed(void)
     ends(OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
 }
 
-static void test_questions(void **state) /* 5.3, 5.23 */
+TEST_CASE(test_questions) /* 5.3, 5.23 */
 {
-    (void)state;
     in_every_weather(asks_after_its_record);
     in_every_weather(asks_what_is_denied);
     in_every_weather(asks_in_a_stream);
@@ -282,13 +279,4 @@ static void test_questions(void **state) /* 5.3, 5.23 */
     in_every_weather(cannot_be_resumed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cancelling),
-        cmocka_unit_test(test_subscriptions),
-        cmocka_unit_test(test_questions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

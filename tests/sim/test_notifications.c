@@ -146,17 +146,11 @@ static void passing_follows_the_policy(void)
     assert_false(passes(gate, &message, progress, &passing)); /* no policy, no permit */
 }
 
-static void test_notifications(void **state) /* 6.7 */
+TEST_CASE(test_notifications) /* 6.7 */
 {
-    (void)state;
     in_every_weather(passing_follows_the_policy);
     in_every_weather(policy_changes_within);
     in_every_weather(a_thousand_at_once);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_notifications)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

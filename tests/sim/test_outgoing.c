@@ -184,9 +184,8 @@ static void over_in_between(void)
     end();
 }
 
-static void test_waits(void **state)
+TEST_CASE(test_waits)
 {
-    (void)state;
     in_every_weather(in_order);
     in_every_weather(never);
     in_every_weather(refused);
@@ -195,9 +194,4 @@ static void test_waits(void **state)
     in_every_weather(over_in_between);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

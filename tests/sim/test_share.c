@@ -84,11 +84,10 @@ static void held_once(const char *media, const char *answer, size_t len)
     end();
 }
 
-static void test_held_once(void **state)
+TEST_CASE(test_held_once)
 {
     static char event[LARGE_BYTES + 16], head[128];
 
-    (void)state;
     fill();
     (void)snprintf(event, sizeof event, "data: %s\n\n", large);
     (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", LARGE_BYTES);
@@ -105,12 +104,11 @@ static void asks_large(void)
 }
 
 /* 4.8: it moves at each look, so that the time since the last movement says nothing. */
-static void test_slow_reader(void **state)
+TEST_CASE(test_slow_reader)
 {
     bool is_there = true;
     int seconds = 0;
 
-    (void)state;
     begin(SIM_PLAIN);
     asks_large();
     for (; is_there && seconds < 200; seconds += 2) {
@@ -124,9 +122,8 @@ static void test_slow_reader(void **state)
 }
 
 /* 4.8: a slow line that keeps to the rate gets everything; so does one after a pause that its first haste has earned. */
-static void test_steady_reader(void **state)
+TEST_CASE(test_steady_reader)
 {
-    (void)state;
     for (int pause = 0; pause < 2; pause++) {
         begin(SIM_AGAIN);
         asks_large();
@@ -147,9 +144,8 @@ static void test_steady_reader(void **state)
 }
 
 /* 4.8: a stream that has nothing to say is not slow, however long. */
-static void test_quiet_stream(void **state)
+TEST_CASE(test_quiet_stream)
 {
-    (void)state;
     begin(SIM_PLAIN);
     sim_agent_posts(sim, CALL, "");
     sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
@@ -175,11 +171,10 @@ static void asks_pass(const char *head)
 }
 
 /* 4.8: a declared path is not held: what its reader does not take stays upstream. */
-static void test_pass_streams(void **state)
+TEST_CASE(test_pass_streams)
 {
     char head[128];
 
-    (void)state;
     begin(SIM_PLAIN);
     (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", LARGE_BYTES);
     asks_pass(head);
@@ -197,11 +192,10 @@ static void test_pass_streams(void **state)
 }
 
 /* 4.8: an upstream that a slow reader held back was not silent. */
-static void test_held_back(void **state)
+TEST_CASE(test_held_back)
 {
     char head[128], first[120001];
 
-    (void)state;
     begin(SIM_PLAIN);
     sim->routes[0].reply_idle_ms = 5000;
     (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", LARGE_BYTES);
@@ -267,9 +261,8 @@ static void pass_too_large(void)
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_TOO_LARGE);
 }
 
-static void test_pass_ends(void **state) /* 4.8 */
+TEST_CASE(test_pass_ends) /* 4.8 */
 {
-    (void)state;
     in_every_weather(pass_in_chunks);
     in_every_weather(pass_breaks);
     in_every_weather(pass_too_large);
@@ -306,11 +299,10 @@ static struct stream *put_aside(void)
 }
 
 /* 4.12: so many connections of one address that show nothing, and no more; others and this machine itself have their own. */
-static void test_crowd(void **state)
+TEST_CASE(test_crowd)
 {
     struct stream *kept[4];
 
-    (void)state;
     begin(SIM_PLAIN);
     sim->lane.conf->connections_per_address = 2;
     connects("192.0.2.1:1");
@@ -339,11 +331,10 @@ static void test_crowd(void **state)
 }
 
 /* 4.12: what everybody may read without an identity is recorded, so it has a rate where none is set; who has one has none. */
-static void test_pass_rate(void **state)
+TEST_CASE(test_pass_rate)
 {
     unsigned refused = 0;
 
-    (void)state;
     begin(SIM_PLAIN);
     sim->routes[0].pass = &pass;
     sim->routes[0].pass_count = 1;
@@ -361,13 +352,12 @@ static void test_pass_rate(void **state)
 }
 
 /* 4.8: a body that is refused with its last piece is over: nothing of it is read as the next request. */
-static void test_refused_end(void **state)
+TEST_CASE(test_refused_end)
 {
     static const char hidden[] = "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     uint64_t held = 0;
     char head[160];
 
-    (void)state;
     begin(SIM_PLAIN);
     fill();
     connects("127.0.0.1:9"); /* whose side takes more at a time */
@@ -390,11 +380,10 @@ static void test_refused_end(void **state)
 }
 
 /* 4.12: before the policy is asked, with how long to wait; the route's own limit. */
-static void test_rate(void **state)
+TEST_CASE(test_rate)
 {
     const struct rate rate = {.interval_ns = INT64_C(2500000000), .burst = 2};
 
-    (void)state;
     begin(SIM_PLAIN);
     sim->routes[0].limits.principal_rate = rate;
     for (int i = 0; i < 2; i++) {
@@ -413,14 +402,4 @@ static void test_rate(void **state)
     end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held_once),    cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_steady_reader),
-        cmocka_unit_test(test_quiet_stream), cmocka_unit_test(test_pass_streams), cmocka_unit_test(test_pass_ends),
-        cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),        cmocka_unit_test(test_refused_end),
-        cmocka_unit_test(test_pass_rate),      cmocka_unit_test(test_held_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

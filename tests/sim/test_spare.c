@@ -58,9 +58,8 @@ static void while_others_call(void)
     has(sim_agent_hears(sim), RESULT);
 }
 
-static void test_lent(void **state)
+TEST_CASE(test_lent)
 {
-    (void)state;
     in_every_weather(lent);
     in_every_weather(while_others_call);
 }
@@ -210,9 +209,8 @@ static void on_one_connection(void)
     has(sim_agent_hears(sim), RESULT);
 }
 
-static void test_to_nobody_else(void **state)
+TEST_CASE(test_to_nobody_else)
 {
-    (void)state;
     in_every_weather(by_headers);
     in_every_weather(by_identity);
     in_every_weather(by_outgoing);
@@ -359,9 +357,8 @@ static void while_the_gate_goes(void)
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
 }
 
-static void test_bound(void **state)
+TEST_CASE(test_bound)
 {
-    (void)state;
     for (at = 0; at < sizeof bound / sizeof bound[0]; at++)
         in_every_weather(bound_to_its_agent);
     in_every_weather(bound_once);
@@ -442,9 +439,8 @@ static void crowd(void)
     assert_int_equal(mem_stream_twin_closed(sim->upstreams[SIM_UPSTREAMS - 1]), false);
 }
 
-static void test_bounds(void **state)
+TEST_CASE(test_bounds)
 {
-    (void)state;
     in_every_weather(too_late);
     in_every_weather(unswept);
     in_every_weather(too_old);
@@ -538,9 +534,8 @@ static void stale_after_another(void)
     has(sim_agent_hears(sim), RESULT);
 }
 
-static void test_one_reply(void **state)
+TEST_CASE(test_one_reply)
 {
-    (void)state;
     in_every_weather(stray);
     in_every_weather(half_a_stray);
     in_every_weather(left);
@@ -549,12 +544,4 @@ static void test_one_reply(void **state)
     in_every_weather(stale_after_another);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lent),   cmocka_unit_test(test_to_nobody_else), cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_bounds), cmocka_unit_test(test_one_reply),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -52,9 +52,8 @@ static void as_it_comes(void)
     assert_int_equal(sim->upstream_count, 2);
 }
 
-static void test_as_it_comes(void **state) /* 1.13, 1.15 */
+TEST_CASE(test_as_it_comes) /* 1.13, 1.15 */
 {
-    (void)state;
     in_every_weather(as_it_comes);
 }
 
@@ -96,9 +95,8 @@ static void waits_with_empty_hands(void)
     sim_upstream_leaves(sim, 0);
 }
 
-static void test_quiet(void **state) /* 1.7, 1.13 */
+TEST_CASE(test_quiet) /* 1.7, 1.13 */
 {
-    (void)state;
     in_every_weather(quiet);
     in_every_weather(waits_with_empty_hands);
 }
@@ -131,9 +129,8 @@ static void empty_stream(void)
     has(text, "Content-Length: 0\r\n");
 }
 
-static void test_other_events(void **state) /* 1.14, 5.18 */
+TEST_CASE(test_other_events) /* 1.14, 5.18 */
 {
-    (void)state;
     in_every_weather(unknown_events_are_not_delivered);
     in_every_weather(empty_stream);
 }
@@ -169,9 +166,8 @@ static void cut_anywhere(void)
     }
 }
 
-static void test_cuts(void **state) /* 5.23 */
+TEST_CASE(test_cuts) /* 5.23 */
 {
-    (void)state;
     in_every_weather(cut_anywhere);
 }
 
@@ -236,12 +232,11 @@ static void detached(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_DETACHED);
 }
 
-static void test_broken_streams(void **state) /* 1.9, 1.13 */
+TEST_CASE(test_broken_streams) /* 1.9, 1.13 */
 {
     static const scene_fn scenes[] = {cut_between, cut_within, lone_cr, unasked, no_json, detached,
                                       cut_after_unknown_event};
 
-    (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
         in_every_weather(scenes[i]);
 }
@@ -315,9 +310,8 @@ static void servers_say_what_servers_say(void)
     assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
 }
 
-static void test_questions(void **state) /* 1.15, 1.19 */
+TEST_CASE(test_questions) /* 1.15, 1.19 */
 {
-    (void)state;
     in_every_weather(servers_say_what_servers_say);
     in_every_weather(question_is_recorded_first);
     in_every_weather(question_is_denied);
@@ -428,9 +422,8 @@ static void drained_call(void)
     assert_null(sim_pair(sim));
 }
 
-static void test_sessions(void **state) /* 1.8, 1.15, 1.17 */
+TEST_CASE(test_sessions) /* 1.8, 1.15, 1.17 */
 {
-    (void)state;
     in_every_weather(mirrors_without_a_body);
     in_every_weather(in_a_session);
     in_every_weather(resumed);
@@ -476,9 +469,8 @@ static void slow_reader(void)
     assert_null(sim_pair(sim));
 }
 
-static void test_slow_reader(void **state) /* 1.5, 1.7 */
+TEST_CASE(test_slow_reader) /* 1.5, 1.7 */
 {
-    (void)state;
     in_every_weather(slow_reader);
 }
 
@@ -532,22 +524,10 @@ static void others_stay(void)
     has(sim_agent_hears(sim), PROGRESS);
 }
 
-static void test_revoked(void **state) /* 4.20 */
+TEST_CASE(test_revoked) /* 4.20 */
 {
-    (void)state;
     in_every_weather(revoked);
     in_every_weather(others_stay);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_it_comes),     cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_other_events),    cmocka_unit_test(test_broken_streams),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_questions),       cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_slow_reader),     cmocka_unit_test(test_revoked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -164,9 +164,8 @@ static void it_waits(void)
     assert_int_equal(lookup_work, 1);
 }
 
-static void test_it_waits(void **state)
+TEST_CASE(test_it_waits)
 {
-    (void)state;
     in_each(it_waits);
 }
 
@@ -193,9 +192,8 @@ static void unknown_key(void)
     answer_it();
 }
 
-static void test_unknown_key(void **state)
+TEST_CASE(test_unknown_key)
 {
-    (void)state;
     in_each(unknown_key);
 }
 
@@ -227,9 +225,8 @@ static void never_answered(void)
     answer_it();
 }
 
-static void test_away(void **state)
+TEST_CASE(test_away)
 {
-    (void)state;
     in_each(away);
     in_each(never_answered);
 }
@@ -268,9 +265,8 @@ static void gate_stops(void)
     assert_int_equal(sim->ring->decision_count, 0);
 }
 
-static void test_endings(void **state)
+TEST_CASE(test_endings)
 {
-    (void)state;
     in_each(agent_leaves);
     in_each(gate_drains);
     in_each(gate_stops);
@@ -322,9 +318,8 @@ static void provider_goes(void)
     assert_int_equal(sim->upstream_count, 0);
 }
 
-static void test_what_follows(void **state)
+TEST_CASE(test_what_follows)
 {
-    (void)state;
     in_each(refused_behind);
     in_each(large_body);
     in_each(provider_goes);
@@ -368,9 +363,8 @@ static void open_stream_same_name(void)
     stream_until("k1", "k1");
 }
 
-static void test_open_stream(void **state)
+TEST_CASE(test_open_stream)
 {
-    (void)state;
     in_each(open_stream);
     in_each(open_stream_without_name);
     in_each(open_stream_same_name);
@@ -392,12 +386,4 @@ static int free_keys(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_waits),     cmocka_unit_test(test_unknown_key), cmocka_unit_test(test_away),
-        cmocka_unit_test(test_endings),      cmocka_unit_test(test_what_follows), cmocka_unit_test(test_open_stream),
-    };
-
-    return cmocka_run_group_tests(tests, make_keys, free_keys);
-}
+TEST_MAIN(make_keys, free_keys)

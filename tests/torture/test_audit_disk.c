@@ -91,29 +91,19 @@ static void run_all(enum fault_kind kind)
     assert_true(refused > 0 && refused < BOUND); /* some hit the opening, some the calls */
 }
 
-static void test_disk_full(void **state)
+TEST_CASE(test_disk_full)
 {
-    (void)state;
     run_all(FAULT_DISK_FULL);
 }
 
-static void test_write_error(void **state)
+TEST_CASE(test_write_error)
 {
-    (void)state;
     run_all(FAULT_WRITE);
 }
 
-static void test_sync_error(void **state)
+TEST_CASE(test_sync_error)
 {
-    (void)state;
     run_all(FAULT_SYNC);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_disk_full), cmocka_unit_test(test_write_error), cmocka_unit_test(test_sync_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
