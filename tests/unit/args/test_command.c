@@ -84,11 +84,10 @@ static int read_words(struct words *to, const char *const *words, const struct o
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void options_and_operands_mix(void **state)
+TEST_CASE(options_and_operands_mix)
 {
     struct words to;
 
-    (void)state;
     assert_int_equal(read_words(&to, WORDS("one", "--verbose", "--name", "bot", "two", "--may-claim=a*", "--may-claim", "b",
                                            "--count=2", "--for", "12h", "--order=oldest", "--", "--three"), any), OPTIONS_GO);
     assert_int_equal(to.count, 2);
@@ -107,7 +106,7 @@ static void options_and_operands_mix(void **state)
     assert_int_equal(to.count, 7); /* as usual */
 }
 
-static void wrong_use_is_told(void **state)
+TEST_CASE(wrong_use_is_told)
 {
     static const struct { const char *words[4]; const char *says; } cases[] = {
         {{"--nmae", "x"}, "did you mean --name?"},
@@ -131,7 +130,6 @@ static void wrong_use_is_told(void **state)
     };
     struct words to;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(read_words(&to, cases[i].words, two), STATUS_USAGE);
         if (strncmp(said, "callgate: ", 10) != 0 || strstr(said, cases[i].says) == NULL)
@@ -142,7 +140,7 @@ static void wrong_use_is_told(void **state)
     assert_int_equal(read_words(&to, WORDS("x"), none), STATUS_USAGE);
 }
 
-static void what_must_be_given_is_told(void **state)
+TEST_CASE(what_must_be_given_is_told)
 {
     static const struct option must[] = {
         {.name = "name", .takes = "NAME", .help = "a name", .type = OPTION_TEXT, .at = AT(name), .must = ""},
@@ -157,7 +155,6 @@ static void what_must_be_given_is_told(void **state)
     int saved, status;
     FILE *file = listen_to(&saved, STDERR_FILENO);
 
-    (void)state;
     status = options_read(&usage, 0, &none_at_all, &to.given);
     hear(file, saved, STDERR_FILENO);
     assert_int_equal(status, STATUS_USAGE);
@@ -182,14 +179,13 @@ static enum code read_for_guest(const char *path, size_t max_bytes, struct buf *
 
 /* 7.9: who gives a command over the gate's socket names no file of it, in whatever way, and is recorded by the name that it is
  * told. */
-static void a_guest_names_no_file(void **state)
+TEST_CASE(a_guest_names_no_file)
 {
     const struct command_guest guest = {.actor = {.name = "ada"}, .read = read_for_guest};
     char name[ACTOR_BYTES];
     struct words to;
     struct why why = {""};
 
-    (void)state;
     command_serve(&guest);
     assert_int_equal(read_words(&to, WORDS("--output=/etc/passwd"), none), STATUS_USAGE);
     assert_non_null(strstr(said, "not yours to name"));
@@ -206,14 +202,4 @@ static void a_guest_names_no_file(void **state)
     assert_int_equal(read_words(&to, WORDS("one", "two", "--output=x"), behind), OPTIONS_GO);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_operands_mix),
-        cmocka_unit_test(wrong_use_is_told),
-        cmocka_unit_test(what_must_be_given_is_told),
-        cmocka_unit_test(a_guest_names_no_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -22,11 +22,10 @@ static void same(FILE *out, const char *expected)
     free(printed);
 }
 
-static void test_line_ends(void **state)
+TEST_CASE(test_line_ends)
 {
     FILE *out = begin();
 
-    (void)state;
     print_safely(out, "\n%s: %s\n\t%.*s\n", "a\nb", "\x1b[31m\xe2\x80\xae", 3, "c\nde");
     same(out, "\na\\nb: \\u001b[31m\\u202e\n\\tc\\nd\n");
     out = begin();
@@ -40,11 +39,10 @@ static void test_line_ends(void **state)
     same(out, "\n\n");
 }
 
-static void test_spans_and_lines(void **state)
+TEST_CASE(test_spans_and_lines)
 {
     FILE *out = begin();
 
-    (void)state;
     print_span(out, SPAN_LIT("a\0b\n\xff"));
     same(out, "a\\u0000b\\n\\xff");
     out = begin();
@@ -56,12 +54,11 @@ static void test_spans_and_lines(void **state)
 }
 
 /* A sentence that names its file does not name it twice. */
-static void test_faults_of_files(void **state)
+TEST_CASE(test_faults_of_files)
 {
     static struct faults faults;
     FILE *out = stderr;
 
-    (void)state;
     faults_init(&faults);
     faults_add(&faults, "a.yaml", 2, 1, "a map is wanted");
     faults_add(&faults, "a.yaml", 0, 0, "a.yaml cannot be opened");
@@ -72,10 +69,4 @@ static void test_faults_of_files(void **state)
     stderr = out;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_line_ends), cmocka_unit_test(test_spans_and_lines),
-                                       cmocka_unit_test(test_faults_of_files)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -6,9 +6,8 @@
 #include <ctype.h>
 
 /* Each byte, as C's own locale has it. */
-static void bytes(void **state)
+TEST_CASE(bytes)
 {
-    (void)state;
     for (int i = 0; i < 256; i++) {
         char c = (char)i;
         bool is_ascii = i < 0x80;
@@ -25,11 +24,10 @@ static void bytes(void **state)
     }
 }
 
-static void texts(void **state)
+TEST_CASE(texts)
 {
     char out[8];
 
-    (void)state;
     assert_true(ascii_is_all(SPAN_NONE, "a-z"));
     assert_true(ascii_is_all(SPAN_LIT("read_2"), "a-z0-9_"));
     assert_false(ascii_is_all(SPAN_LIT("read_2!"), "a-z0-9_"));
@@ -37,9 +35,4 @@ static void texts(void **state)
     assert_true(span_is(ascii_lower_all(SPAN_LIT("Ab-\xc3\x84"), out), "ab-\xc3\x84"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes), cmocka_unit_test(texts)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -16,11 +16,10 @@ static void holds(const struct buf *buf, const char *text)
     assert_true(buf->head <= buf->tail && buf->tail <= buf->size && buf->size <= buf->cap_bytes);
 }
 
-static void appends_and_drops(void **state)
+TEST_CASE(appends_and_drops)
 {
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 1000);
     assert_true(buf_is_empty(&buf));
     assert_null(buf_peek(&buf).at);
@@ -50,11 +49,10 @@ static void appends_and_drops(void **state)
     buf_fini(&buf);
 }
 
-static void the_cap_holds(void **state)
+TEST_CASE(the_cap_holds)
 {
     static const size_t caps[] = {0, 1, 2, 3, 10, 255, 256, 257, 511, 513, 1000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
         struct buf buf;
 
@@ -78,12 +76,11 @@ static void the_cap_holds(void **state)
     }
 }
 
-static void reserve_and_commit(void **state)
+TEST_CASE(reserve_and_commit)
 {
     struct buf buf;
     char *at;
 
-    (void)state;
     buf_init(&buf, 600);
     assert_ok(buf_add_text(&buf, "ab"));
     buf_drop(&buf, 1);
@@ -129,13 +126,12 @@ static void moves(struct buf *buf)
 }
 
 /* 6.14: what lacks something is never read as if it were whole, and forgets that only where it is emptied or taken back. */
-static void a_failure_sticks(void **state)
+TEST_CASE(a_failure_sticks)
 {
     struct buf_mark mark;
     struct buf buf;
     char *at;
 
-    (void)state;
     buf_init(&buf, 8);
     buf_add_text(&buf, "abcd");
     buf_add_text(&buf, "efghi"); /* no room: and what would fit is not added behind the gap */
@@ -179,11 +175,10 @@ static void a_failure_sticks(void **state)
 }
 
 /* A failed append changes nothing, wherever memory runs out. */
-static void memory_runs_out(void **state)
+TEST_CASE(memory_runs_out)
 {
     bool done = false;
 
-    (void)state;
     for (uint64_t nth = 1; !done; nth++) {
         struct buf buf;
         enum code code = CODE_OK;
@@ -206,7 +201,7 @@ static void memory_runs_out(void **state)
     }
 }
 
-static void a_spare_block_is_lent(void **state)
+TEST_CASE(a_spare_block_is_lent)
 {
     struct buf first, second, small;
     void *spare = mem_spare_new();
@@ -246,12 +241,11 @@ static void a_spare_block_is_lent(void **state)
 #endif
 }
 
-static void bytes_change_hands(void **state) /* 4.8 */
+TEST_CASE(bytes_change_hands) /* 4.8 */
 {
     struct buf from, to;
     char *at, *block;
 
-    (void)state;
     buf_init(&from, 1000000);
     buf_init(&to, 2000000);
     assert_ok(buf_add_text(&to, "gone"));
@@ -283,13 +277,12 @@ static bool left(const struct buf *buf, const char *word)
            memmem(buf->block + buf->tail, buf->size - buf->tail, word, strlen(word)) != NULL;
 }
 
-static void what_leaves_is_wiped(void **state) /* 4.15 */
+TEST_CASE(what_leaves_is_wiped) /* 4.15 */
 {
     struct buf buf;
     void *block;
     char *at;
 
-    (void)state;
     buf_init(&buf, 100000);
     buf_wipes(&buf);
     buf_borrow(&buf);
@@ -321,18 +314,4 @@ static void what_leaves_is_wiped(void **state) /* 4.15 */
 #endif
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appends_and_drops),
-        cmocka_unit_test(the_cap_holds),
-        cmocka_unit_test(reserve_and_commit),
-        cmocka_unit_test(a_failure_sticks),
-        cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test(a_spare_block_is_lent),
-        cmocka_unit_test(bytes_change_hands),
-        cmocka_unit_test(what_leaves_is_wiped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

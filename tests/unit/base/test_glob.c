@@ -8,9 +8,8 @@ static void says(const char *pattern, const char *text, bool expected)
         fail_msg("%s on %s: expected %d", pattern, text, expected);
 }
 
-static void names(void **state)
+TEST_CASE(names)
 {
-    (void)state;
     says("acme", "acme", true);
     says("acme", "Acme", false);
     says("acme", "acme2", false);
@@ -22,9 +21,8 @@ static void names(void **state)
     assert_false(glob_is_literal(SPAN_LIT("a\\b")));
 }
 
-static void stars(void **state)
+TEST_CASE(stars)
 {
-    (void)state;
     says("*", "", true);
     says("*", "a/b/c", true);
     says("team-*", "team-", true);
@@ -38,9 +36,8 @@ static void stars(void **state)
     says("**", "x", true);
 }
 
-static void one_code_point(void **state)
+TEST_CASE(one_code_point)
 {
-    (void)state;
     says("?", "\xc3\xa9", true);
     says("?", "ab", false);
     says("?", "", false);
@@ -49,9 +46,8 @@ static void one_code_point(void **state)
     says("??", "\xc3\xa9", false);
 }
 
-static void escapes(void **state)
+TEST_CASE(escapes)
 {
-    (void)state;
     says("\\*", "*", true);
     says("\\*", "a", false);
     says("a\\?", "a?", true);
@@ -61,14 +57,4 @@ static void escapes(void **state)
     says("[ab]", "a", false);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(stars),
-        cmocka_unit_test(one_code_point),
-        cmocka_unit_test(escapes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -5,11 +5,10 @@
 
 #include <stdio.h>
 
-static void every_byte_counts(void **state)
+TEST_CASE(every_byte_counts)
 {
     char text[41];
 
-    (void)state;
     memset(text, 'a', sizeof text);
     for (size_t len = 1; len <= sizeof text; len++)
         for (size_t i = 0; i < len; i++) {
@@ -28,12 +27,11 @@ static void every_byte_counts(void **state)
 }
 
 /* A thousand names in a thousand places: by chance 632 of them are taken. */
-static void names_spread_over_the_upper_bits(void **state)
+TEST_CASE(names_spread_over_the_upper_bits)
 {
     bool taken[1000] = {false};
     unsigned places = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         char name[16];
         int len = snprintf(name, sizeof name, "tool_%03u", i);
@@ -45,12 +43,4 @@ static void names_spread_over_the_upper_bits(void **state)
     assert_true(places > 550);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_counts),
-        cmocka_unit_test(names_spread_over_the_upper_bits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -28,12 +28,11 @@ static char text[8192];
         text[got > 0 ? got : 0] = '\0';                                                        \
     } while (0)
 
-static void one_object_a_line(void **state)
+TEST_CASE(one_object_a_line)
 {
     const struct log_about about = {
         .room = "proxy", .decision = 12, .correlation = "c-1", .upstream = "shop", .reason = "no_rule"};
 
-    (void)state;
     log_init(LOG_INFO, LOG_JSON);
     CAPTURE(log_line(LOG_WARN, &about, "hello %d", 5));
     assert_memory_equal(text, "{\"time\":\"20", 11);
@@ -51,18 +50,16 @@ static void one_object_a_line(void **state)
     assert_string_equal(text, "");
 }
 
-static void plain_text(void **state)
+TEST_CASE(plain_text)
 {
-    (void)state;
     log_init(LOG_INFO, LOG_TEXT);
     CAPTURE(log_line(LOG_INFO, &(struct log_about){.room = "proxy", .decision = 7}, "hello"));
     assert_non_null(strstr(text, "Z info: hello room=proxy decision=7 \n"));
 }
 
 /* A peer's bytes neither end the string or the line nor drive a terminal. */
-static void everything_odd_is_escaped(void **state)
+TEST_CASE(everything_odd_is_escaped)
 {
-    (void)state;
     log_init(LOG_INFO, LOG_JSON);
     CAPTURE(log_line(LOG_INFO, &(struct log_about){.correlation = "\"}\x7f"}, "a\"b\\c\n\x1b[0m\xc3"));
     assert_non_null(strstr(text, "\"message\":\"a\\\"b\\\\c\\u000a\\u001b[0m\\u00c3\""));
@@ -90,11 +87,10 @@ static void is_whole(void)
     assert_int_equal(quotes % 4, 0);
 }
 
-static void long_lines_stay_json(void **state)
+TEST_CASE(long_lines_stay_json)
 {
     char message[3000], field[1500];
 
-    (void)state;
     log_init(LOG_INFO, LOG_JSON);
     for (size_t len = 0; len < sizeof message; len += 61) {
         memset(message, len % 2 ? '\n' : 'm', len);
@@ -109,12 +105,11 @@ static void long_lines_stay_json(void **state)
     }
 }
 
-static void what_is_lost_is_counted(void **state)
+TEST_CASE(what_is_lost_is_counted)
 {
     uint64_t before = log_lost();
     int kept = dup(STDERR_FILENO), full;
 
-    (void)state;
     log_init(LOG_INFO, LOG_JSON);
     full = open("/dev/full", O_WRONLY);
     assert_true(full >= 0 && dup2(full, STDERR_FILENO) >= 0);
@@ -126,12 +121,11 @@ static void what_is_lost_is_counted(void **state)
 }
 
 /* Whoever reads the log may stand still; who writes it must not. */
-static void a_stuck_reader_holds_up_nobody(void **state)
+TEST_CASE(a_stuck_reader_holds_up_nobody)
 {
     int ends[2], kept = dup(STDERR_FILENO);
     uint64_t before = log_lost();
 
-    (void)state;
     log_init(LOG_INFO, LOG_JSON);
     assert_int_equal(pipe(ends), 0); /* it would block */
     assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
@@ -146,13 +140,4 @@ static void a_stuck_reader_holds_up_nobody(void **state)
     assert_true(log_lost() > before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_object_a_line),         cmocka_unit_test(plain_text),
-        cmocka_unit_test(everything_odd_is_escaped), cmocka_unit_test(long_lines_stay_json),
-        cmocka_unit_test(what_is_lost_is_counted),    cmocka_unit_test(a_stuck_reader_holds_up_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

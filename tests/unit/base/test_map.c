@@ -30,11 +30,10 @@ static size_t take_all(struct shares *shares, struct share one)
 }
 
 /* As much as each of them has is free for the next, however many take all that they can. */
-static void test_tenants(void **state)
+TEST_CASE(test_tenants)
 {
     struct shares shares;
 
-    (void)state;
     shares_init(&shares, 1 << 20);
     for (uint64_t n = 1; n < 12; n++) {
         size_t left = shares.cap - shares.held;
@@ -45,12 +44,11 @@ static void test_tenants(void **state)
 }
 
 /* A principal alone a third, and never what would leave his tenant's others nothing; all of them no more than one tenant. */
-static void test_principals(void **state)
+TEST_CASE(test_principals)
 {
     struct shares shares;
     size_t all = 0;
 
-    (void)state;
     shares_init(&shares, 3000);
     assert_in_range(take_all(&shares, who(1, 1)), 999, 1001);
     assert_in_range(all = take_all(&shares, who(1, 2)), 320, 340);
@@ -62,7 +60,7 @@ static void test_principals(void **state)
 }
 
 /* Whatever comes and goes, each account is what it holds, and who holds nothing has none. */
-static void test_accounts(void **state)
+TEST_CASE(test_accounts)
 {
     enum { WHO = 40, STEPS = 20000 };
     static size_t held[WHO];
@@ -70,7 +68,6 @@ static void test_accounts(void **state)
     uint64_t random = 7;
     size_t sum = 0;
 
-    (void)state;
     memset(held, 0, sizeof held);
     shares_init(&shares, 5000);
     for (int i = 0; i < STEPS; i++) {
@@ -137,11 +134,10 @@ static struct thing *find(struct map *map, uint64_t key)
     return (struct thing *)map_find(map_shard(map, hash), hash, &key);
 }
 
-static void test_entries(void **state)
+TEST_CASE(test_entries)
 {
     struct map *map = make(4000, 4);
 
-    (void)state;
     for (uint64_t key = 0; key < 1000; key++)
         assert_ok(add(map, key, who(key, 1), INT64_MAX, 0));
     for (uint64_t key = 0; key < 1000; key += 2)
@@ -155,12 +151,11 @@ static void test_entries(void **state)
 }
 
 /* Those whose time is over make room; others never do. */
-static void test_lapses(void **state)
+TEST_CASE(test_lapses)
 {
     struct map *map = make(100, 1);
     uint64_t key = 0;
 
-    (void)state;
     while (add(map, key, who(1, 0), 1000, 0) == CODE_OK)
         key++;
     assert_in_range(key, 49, 51);
@@ -174,13 +169,12 @@ static void test_lapses(void **state)
     map_free(&map);
 }
 
-static void test_growing(void **state)
+TEST_CASE(test_growing)
 {
     struct map *map = make(100, 1);
     struct map_shard *shard = &map->shards[0];
     struct map_entry *entry;
 
-    (void)state;
     assert_ok(add(map, 1, who(1, 0), INT64_MIN, 0)); /* over already, but spared while it is the one that grows */
     entry = &find(map, 1)->base;
     assert_ok(map_grow(shard, entry, 20, 1));
@@ -195,11 +189,10 @@ static void test_growing(void **state)
     map_free(&map);
 }
 
-static void test_without_memory(void **state)
+TEST_CASE(test_without_memory)
 {
     struct map *map;
 
-    (void)state;
     for (uint64_t n = 1; n <= 3; n++) {
         mem_fail_at(n, 0);
         assert_int_equal(map_new(&(struct map_conf){.cap = 1, .shards = 4, .buckets = 4}, &map), CODE_NOMEM);
@@ -209,12 +202,11 @@ static void test_without_memory(void **state)
 }
 
 /* 10.3: what one tenant's calls fill, whichever keys they choose, another's find room in: the flood stands in turn with 50 calls. */
-static void test_another_keeps_his_room(void **state)
+TEST_CASE(test_another_keeps_his_room)
 {
     struct map *map = make(64 * 64, 64);
     uint64_t kept = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 50; i++) {
         for (uint64_t n = 0; n < 1000; n++)
             (void)!add(map, i * 1000 + n, who(1, n), INT64_MAX, 0);
@@ -238,13 +230,12 @@ static void *work(void *context)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST_CASE(test_threads)
 {
     struct map *map = make(4096, 16);
     struct worker workers[4];
     pthread_t threads[4];
 
-    (void)state;
     for (uint64_t i = 0; i < 4; i++) {
         workers[i] = (struct worker){map, i};
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -256,13 +247,4 @@ static void test_threads(void **state)
     map_free(&map);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tenants), cmocka_unit_test(test_principals), cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_entries), cmocka_unit_test(test_lapses),     cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_without_memory), cmocka_unit_test(test_another_keeps_his_room), cmocka_unit_test(test_threads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static void blocks(void **state)
+TEST_CASE(blocks)
 {
     char *copy = mem_dup("ab\0c", 4);
     unsigned char *zero = mem_zalloc(64);
     unsigned char *array = mem_array(8, 8);
 
-    (void)state;
     assert_non_null(copy);
     assert_memory_equal(copy, "ab\0c", 5);
     for (size_t i = 0; i < 64; i++)
@@ -40,9 +39,8 @@ static bool fails(void)
     return block == NULL;
 }
 
-static void failures_on_demand(void **state)
+TEST_CASE(failures_on_demand)
 {
-    (void)state;
     mem_fail_at(2, 0);
     assert_false(fails());
     assert_true(fails());
@@ -59,13 +57,12 @@ static void failures_on_demand(void **state)
     assert_false(fails());
 }
 
-static void arenas(void **state)
+TEST_CASE(arenas)
 {
     struct span kept;
     struct arena arena;
     char *pieces[300];
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < 300; i++) {
         size_t len = i * 7 % 3000;
@@ -97,12 +94,11 @@ static void arenas(void **state)
     assert_int_equal(arena.used_bytes, 0);
 }
 
-static void a_spare_block_is_the_last_one_given(void **state)
+TEST_CASE(a_spare_block_is_the_last_one_given)
 {
     char *first, *second;
     struct arena arena;
 
-    (void)state;
     mem_spare_drop(); /* of the tests before */
     first = mem_spare_new();
     second = mem_spare_new();
@@ -140,9 +136,8 @@ static void a_spare_block_is_the_last_one_given(void **state)
     assert_null(mem_spare_take());
 }
 
-static void the_cap_of_an_arena_holds(void **state)
+TEST_CASE(the_cap_of_an_arena_holds)
 {
-    (void)state;
     for (size_t cap = 0; cap < 20000; cap += 997) {
         struct arena arena;
         size_t got = 0;
@@ -162,13 +157,12 @@ static void the_cap_of_an_arena_holds(void **state)
 }
 
 /* A large piece does not cost the room that the current block still has. */
-static void large_pieces_stand_aside(void **state)
+TEST_CASE(large_pieces_stand_aside)
 {
     struct arena arena;
     void *large;
     char *first, *second;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     first = arena_alloc(&arena, 16);
     large = arena_alloc(&arena, 100000);
@@ -190,12 +184,11 @@ static unsigned long pages_of_files(void)
 }
 
 /* 11.2: what a start has read of libraries is no memory of the gate's for ever; all goes on as before. */
-static void code_comes_back(void **state)
+TEST_CASE(code_comes_back)
 {
     static char written[] = "as it was";
     unsigned long before = pages_of_files();
 
-    (void)state;
     memcpy(written + 6, "now", 3);
     mem_drop_code();
     assert_true(pages_of_files() < before);
@@ -204,15 +197,4 @@ static void code_comes_back(void **state)
     blocks(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks),
-        cmocka_unit_test(failures_on_demand),
-        cmocka_unit_test(arenas),
-        cmocka_unit_test(a_spare_block_is_the_last_one_given), cmocka_unit_test(the_cap_of_an_arena_holds),
-        cmocka_unit_test(large_pieces_stand_aside), cmocka_unit_test(code_comes_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

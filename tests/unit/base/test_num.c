@@ -8,7 +8,7 @@
 
 #define UNTOUCHED 77
 
-static void unsigned_numbers(void **state)
+TEST_CASE(unsigned_numbers)
 {
     static const struct {
         const char *text;
@@ -33,7 +33,6 @@ static void unsigned_numbers(void **state)
         {"99999999999999999999999999x", CODE_INVALID, UNTOUCHED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t value = UNTOUCHED;
 
@@ -42,7 +41,7 @@ static void unsigned_numbers(void **state)
     }
 }
 
-static void signed_numbers(void **state)
+TEST_CASE(signed_numbers)
 {
     static const struct {
         const char *text;
@@ -61,7 +60,6 @@ static void signed_numbers(void **state)
         {"-01", CODE_INVALID, UNTOUCHED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int64_t value = UNTOUCHED;
 
@@ -70,7 +68,7 @@ static void signed_numbers(void **state)
     }
 }
 
-static void sizes_and_times(void **state)
+TEST_CASE(sizes_and_times)
 {
     static const struct {
         const char *text;
@@ -101,7 +99,6 @@ static void sizes_and_times(void **state)
         {"999999999999999999d", true, CODE_LIMIT, UNTOUCHED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct span text = span_text(rows[i].text);
         uint64_t value = UNTOUCHED;
@@ -111,12 +108,11 @@ static void sizes_and_times(void **state)
     }
 }
 
-static void hexadecimal(void **state)
+TEST_CASE(hexadecimal)
 {
     unsigned char bytes[4] = {9, 9, 9, 9};
     char text[8];
 
-    (void)state;
     num_hex("\x00\x0f\xa5\xff", 4, text);
     assert_memory_equal(text, "000fa5ff", 8);
     assert_ok(num_unhex(SPAN_LIT("000fA5Ff"), bytes, 4));
@@ -128,12 +124,11 @@ static void hexadecimal(void **state)
     assert_ok(num_unhex(SPAN_NONE, bytes, 0));
 }
 
-static void hashes(void **state)
+TEST_CASE(hashes)
 {
     static char text[64];
     uint64_t seen[64];
 
-    (void)state;
     memset(text, 'a', sizeof text);
     for (size_t i = 0; i < 64; i++) {
         seen[i] = hash_bytes(text, i);
@@ -151,13 +146,12 @@ static void hashes(void **state)
     assert_int_equal(hash_bytes(NULL, 0), seen[0]);
 }
 
-static void writes_decimals(void **state)
+TEST_CASE(writes_decimals)
 {
     const struct { uint64_t value; const char *text; } cases[] = {
         {0, "0"}, {7, "7"}, {10, "10"}, {200, "200"}, {UINT64_MAX, "18446744073709551615"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char out[NUM_TEXT_BYTES];
         size_t len = num_text(cases[i].value, out);
@@ -167,13 +161,4 @@ static void writes_decimals(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unsigned_numbers),
-        cmocka_unit_test(writes_decimals), cmocka_unit_test(signed_numbers), cmocka_unit_test(sizes_and_times),
-        cmocka_unit_test(hexadecimal),      cmocka_unit_test(hashes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

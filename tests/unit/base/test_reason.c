@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 /* Every ending has a name of its own, a sentence, and columns that fit each other. */
-static void the_table_is_sound(void **state)
+TEST_CASE(the_table_is_sound)
 {
-    (void)state;
     for (int i = 0; i < REASON_COUNT; i++) {
         enum reason reason = (enum reason)i;
         const char *name = reason_name(reason), *text = reason_text(reason);
@@ -42,9 +41,8 @@ static void the_table_is_sound(void **state)
     assert_int_equal(DENIAL_UNAVAILABLE, 0);
 }
 
-static void denial_codes(void **state)
+TEST_CASE(denial_codes)
 {
-    (void)state;
     assert_string_equal(denial_code(DENIAL_POLICY), "policy_denied");
     assert_string_equal(denial_code(DENIAL_APPROVAL), "approval_required");
     assert_string_equal(denial_code(DENIAL_RATE), "rate_limited");
@@ -53,20 +51,18 @@ static void denial_codes(void **state)
     assert_null(denial_code(DENIAL_NONE));
 }
 
-static void counters(void **state)
+TEST_CASE(counters)
 {
     uint64_t before = reason_counted(REASON_NO_RULE), other = reason_counted(REASON_FORBIDDEN);
 
-    (void)state;
     reason_count(REASON_NO_RULE);
     reason_count(REASON_NO_RULE);
     assert_int_equal(reason_counted(REASON_NO_RULE), before + 2);
     assert_int_equal(reason_counted(REASON_FORBIDDEN), other);
 }
 
-static void codes(void **state)
+TEST_CASE(codes)
 {
-    (void)state;
     for (int code = CODE_UNDECIDED; code <= CODE_OK; code++) {
         assert_string_not_equal(code_text((enum code)code), "unknown code");
         for (int other = CODE_UNDECIDED; other < code; other++)
@@ -76,12 +72,11 @@ static void codes(void **state)
 }
 
 /* A bug of ours ends the process, in every build. */
-static void a_bug_stops_the_process(void **state)
+TEST_CASE(a_bug_stops_the_process)
 {
     int status;
     pid_t child;
 
-    (void)state;
     BUG_ON(1 > 2);
     child = fork();
     if (child == 0) {
@@ -98,13 +93,12 @@ static void a_bug_stops_the_process(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void sentences(void **state)
+TEST_CASE(sentences)
 {
     static struct faults faults;
     struct why why;
     char longer[700];
 
-    (void)state;
     assert_int_equal(why_set(&why, CODE_IO, "%s: %d", "a", 1), CODE_IO);
     assert_string_equal(why.text, "a: 1");
     assert_int_equal(why_set(NULL, CODE_LIMIT, "nobody listens"), CODE_LIMIT);
@@ -123,11 +117,10 @@ static void sentences(void **state)
     assert_int_equal(faults.fault[7].column, 8);
 }
 
-static void did_you_mean(void **state)
+TEST_CASE(did_you_mean)
 {
     static const char *const words[] = {"listen", "routes", "timeouts", "x", NULL};
 
-    (void)state;
     assert_string_equal(why_nearest("route", 5, words), "routes");
     assert_string_equal(why_nearest("timeuots", 8, words), "timeouts");
     assert_string_equal(why_nearest("listenX", 6, words), "listen"); /* only `len` bytes are the word */
@@ -137,14 +130,4 @@ static void did_you_mean(void **state)
     assert_null(why_nearest("ab", 2, words));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_is_sound), cmocka_unit_test(denial_codes),
-        cmocka_unit_test(counters),           cmocka_unit_test(codes),
-        cmocka_unit_test(a_bug_stops_the_process), cmocka_unit_test(sentences),
-        cmocka_unit_test(did_you_mean),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -45,13 +45,12 @@ static void hold_and_let_go(void *argument)
     mem_free(thing);
 }
 
-static void tells_one_holder_that_it_was_the_last(void **state)
+TEST_CASE(tells_one_holder_that_it_was_the_last)
 {
     struct thing *thing = mem_zalloc(sizeof *thing);
     struct holder holders[THREADS];
     atomic_uint ends = 0;
 
-    (void)state;
     assert_non_null(thing);
     ref_init(&thing->ref);
     for (unsigned i = 0; i < THREADS; i++)
@@ -89,19 +88,10 @@ static void drop(struct ref *ref)
     (void)!ref_drop(ref);
 }
 
-static void what_nobody_holds_is_neither_held_nor_let_go(void **state)
+TEST_CASE(what_nobody_holds_is_neither_held_nor_let_go)
 {
-    (void)state;
     must_not_be_used_when_it_is_gone(ref_take);
     must_not_be_used_when_it_is_gone(drop);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_one_holder_that_it_was_the_last),
-        cmocka_unit_test(what_nobody_holds_is_neither_held_nor_let_go),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,9 +4,8 @@
 #include "base/list.h"
 #include "base/span.h"
 
-static void comparing(void **state)
+TEST_CASE(comparing)
 {
-    (void)state;
     assert_true(span_equals(SPAN_NONE, SPAN_LIT("")));
     assert_true(span_equals(SPAN_LIT("a\0b"), SPAN_LIT("a\0b")));
     assert_false(span_equals(SPAN_LIT("a\0b"), SPAN_LIT("a\0c")));
@@ -35,11 +34,10 @@ static int small(unsigned c)
 }
 
 /* Any two bytes, in any place of spans of any length. */
-static void comparing_in_any_case(void **state)
+TEST_CASE(comparing_in_any_case)
 {
     char a[20], b[20];
 
-    (void)state;
     for (size_t len = 1; len <= sizeof a; len++)
         for (size_t at = 0; at < len; at++) {
             memset(a, 'x', sizeof a);
@@ -53,11 +51,10 @@ static void comparing_in_any_case(void **state)
         }
 }
 
-static void parts(void **state)
+TEST_CASE(parts)
 {
     struct span rest;
 
-    (void)state;
     assert_true(span_is(span_part(SPAN_LIT("hello"), 1, 3), "ell"));
     assert_true(span_is(span_part(SPAN_LIT("hello"), 3, SIZE_MAX), "lo"));
     assert_true(span_is_empty(span_part(SPAN_LIT("hello"), 9, 1)));
@@ -81,13 +78,12 @@ struct thing {
     struct list link;
 };
 
-static void lists(void **state)
+TEST_CASE(lists)
 {
     struct list head, *link, *following;
     struct thing things[4] = {{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
     int sum = 0;
 
-    (void)state;
     list_init(&head);
     assert_true(list_is_empty(&head));
     for (int i = 0; i < 4; i++) {
@@ -112,14 +108,4 @@ static void lists(void **state)
     assert_false(list_is_empty(&head));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparing),
-        cmocka_unit_test(comparing_in_any_case),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(lists),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -15,7 +15,7 @@ static void expect(const struct buf *buf, struct span want)
 }
 
 /* RFC 4648, section 10. */
-static void test_vectors(void **state)
+TEST_CASE(test_vectors)
 {
     static const struct { const char *plain, *padded, *bare; } rows[] = {
         {"", "", ""},                 {"f", "Zg==", "Zg"},           {"fo", "Zm8=", "Zm8"},
@@ -24,7 +24,6 @@ static void test_vectors(void **state)
     };
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(base64url_encode(span_text(rows[i].plain), &buf), CODE_OK);
@@ -52,12 +51,11 @@ static void to_standard(struct buf *text)
         text->block[i] = text->block[i] == '-' ? '+' : text->block[i] == '_' ? '/' : text->block[i];
 }
 
-static void test_every_byte_comes_back(void **state)
+TEST_CASE(test_every_byte_comes_back)
 {
     char bytes[256];
     struct buf text, back;
 
-    (void)state;
     buf_init(&text, 1000);
     buf_init(&back, 1000);
     for (int i = 0; i < 256; i++)
@@ -76,14 +74,13 @@ static void test_every_byte_comes_back(void **state)
 }
 
 /* One value has one spelling; what fails appends nothing. */
-static void test_other_spellings_are_refused(void **state)
+TEST_CASE(test_other_spellings_are_refused)
 {
     static const char *const padded[] = {"Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zg==Zg==", "Z===", "====", "=", "Zm 9v",
                                          "Zm9v\n", "Zm-_", "Zm8=\n\n\n\n", "Z"};
     static const char *const bare[] = {"Zg==", "Zg=", "Zh", "Zm9", "Z", "=", "Zm+v", "Zm/v", "Zm 9v", "Zm9v\n", "Zm9v.", "Zm9v\x80"};
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof padded / sizeof padded[0]; i++)
         assert_int_equal(base64_decode(span_text(padded[i]), &buf), CODE_INVALID);
@@ -96,7 +93,7 @@ static void test_other_spellings_are_refused(void **state)
 }
 
 /* 2.1: `decode: [base64]` reads what some decoder reads. NULL: nothing. */
-static void test_loose(void **state)
+TEST_CASE(test_loose)
 {
     static const struct {
         const char *text, *bytes;
@@ -110,7 +107,6 @@ static void test_loose(void **state)
     };
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         buf_clear(&buf);
@@ -127,11 +123,10 @@ static void test_loose(void **state)
     buf_fini(&buf);
 }
 
-static void test_limits(void **state)
+TEST_CASE(test_limits)
 {
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 3);
     assert_sticks(base64url_encode(SPAN_LIT("foo"), &buf), &buf, CODE_LIMIT);
     assert_int_equal(base64_decode(SPAN_LIT("Zm9vYg=="), &buf), CODE_LIMIT);
@@ -142,13 +137,4 @@ static void test_limits(void **state)
     buf_fini(&buf);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_every_byte_comes_back),
-        cmocka_unit_test(test_other_spellings_are_refused), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_loose),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

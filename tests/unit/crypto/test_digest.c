@@ -15,12 +15,11 @@ static void expect_hex(const unsigned char digest[DIGEST_BYTES], const char *hex
 }
 
 /* FIPS 180-4's own examples. */
-static void test_sha256_vectors(void **state)
+TEST_CASE(test_sha256_vectors)
 {
     unsigned char out[DIGEST_BYTES];
     struct digest digest;
 
-    (void)state;
     digest_of(SPAN_LIT("abc"), out);
     expect_hex(out, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     digest_of(SPAN_NONE, out);
@@ -32,12 +31,11 @@ static void test_sha256_vectors(void **state)
     expect_hex(out, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-static void test_sha256_pieces_make_no_difference(void **state)
+TEST_CASE(test_sha256_pieces_make_no_difference)
 {
     char bytes[300];
     unsigned char whole[DIGEST_BYTES], pieces[DIGEST_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(i * 7);
     digest_of(span_of(bytes, sizeof bytes), whole);
@@ -53,12 +51,11 @@ static void test_sha256_pieces_make_no_difference(void **state)
 }
 
 /* RFC 4231, cases 1, 2, 3, 6 and 7: short, block-filling and over-long keys. */
-static void test_hmac_vectors(void **state)
+TEST_CASE(test_hmac_vectors)
 {
     unsigned char out[DIGEST_BYTES];
     char key[131], bytes[50];
 
-    (void)state;
     memset(key, 0x0b, 20);
     hmac_of(span_of(key, 20), SPAN_LIT("Hi There"), out);
     expect_hex(out, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
@@ -77,20 +74,18 @@ static void test_hmac_vectors(void **state)
     expect_hex(out, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
 }
 
-static void test_random_differs(void **state)
+TEST_CASE(test_random_differs)
 {
     unsigned char a[32] = {0}, b[32] = {0}, zero[32] = {0};
 
-    (void)state;
     random_bytes(a, sizeof a);
     random_bytes(b, sizeof b);
     assert_memory_not_equal(a, b, sizeof a);
     assert_memory_not_equal(a, zero, sizeof a);
 }
 
-static void test_secret_equals(void **state)
+TEST_CASE(test_secret_equals)
 {
-    (void)state;
     assert_true(secret_equals(SPAN_LIT("abc"), SPAN_LIT("abc")));
     assert_false(secret_equals(SPAN_LIT("abc"), SPAN_LIT("abd")));
     assert_false(secret_equals(SPAN_LIT("abc"), SPAN_LIT("ab")));
@@ -99,12 +94,11 @@ static void test_secret_equals(void **state)
 }
 
 /* Of any two lengths, around the ends of blocks and of what is hashed at once. */
-static void two_as_one_behind_the_other(void **state)
+TEST_CASE(two_as_one_behind_the_other)
 {
     unsigned char bytes[1300], pieces[DIGEST_BYTES], whole[DIGEST_BYTES];
     struct digest digest;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t first = 0; first <= 80; first += 16)
@@ -117,14 +111,4 @@ static void two_as_one_behind_the_other(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_as_one_behind_the_other),
-        cmocka_unit_test(test_sha256_vectors),  cmocka_unit_test(test_sha256_pieces_make_no_difference),
-        cmocka_unit_test(test_hmac_vectors),    cmocka_unit_test(test_random_differs),
-        cmocka_unit_test(test_secret_equals),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -37,11 +37,10 @@ static const struct {
     {1, {{"\0\0\0\0\0\0\0\1a", 9}}},
 };
 
-static void no_two_lists_have_one_digest(void **state)
+TEST_CASE(no_two_lists_have_one_digest)
 {
     unsigned char digests[LISTS][DIGEST_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < LISTS; i++) {
         digest_maybe(lists[i].parts, lists[i].count, digests[i]);
         for (size_t j = 0; j < i; j++)
@@ -49,11 +48,10 @@ static void no_two_lists_have_one_digest(void **state)
     }
 }
 
-static void what_is_absent_may_be_an_empty_part(void **state)
+TEST_CASE(what_is_absent_may_be_an_empty_part)
 {
     unsigned char absent[DIGEST_BYTES], empty[DIGEST_BYTES];
 
-    (void)state;
     parts_digest(lists[4].parts, 2, absent);
     parts_digest(lists[5].parts, 2, empty);
     assert_memory_equal(absent, empty, DIGEST_BYTES);
@@ -62,13 +60,12 @@ static void what_is_absent_may_be_an_empty_part(void **state)
 }
 
 /* As schema/audit-format.md has it: a length is eight bytes, the big end first. */
-static void a_part_stands_behind_its_length(void **state)
+TEST_CASE(a_part_stands_behind_its_length)
 {
     static const char bytes[] = "\0\0\0\0\0\0\0\2ab" "\0\0\0\0\0\0\0\0" "\377\377\377\377\377\377\377\377" "\0\0\0\0\0\0\1\2";
     unsigned char wanted[DIGEST_BYTES], made[DIGEST_BYTES];
     struct digest digest;
 
-    (void)state;
     digest_of(span_of(bytes, sizeof bytes - 1), wanted);
     digest_init(&digest);
     parts_add(&digest, SPAN_LIT("ab"));
@@ -79,13 +76,4 @@ static void a_part_stands_behind_its_length(void **state)
     assert_memory_equal(made, wanted, DIGEST_BYTES);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_two_lists_have_one_digest),
-        cmocka_unit_test(what_is_absent_may_be_an_empty_part),
-        cmocka_unit_test(a_part_stands_behind_its_length),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

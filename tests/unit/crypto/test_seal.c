@@ -22,11 +22,10 @@ static enum code opened(const unsigned char with[SEAL_KEY_BYTES], struct span pl
     return code;
 }
 
-static void it_opens_in_its_place_alone(void **state)
+TEST_CASE(it_opens_in_its_place_alone)
 {
     static const struct span texts[] = {SPAN_LIT(""), SPAN_LIT("x"), SPAN_LIT("{\"number\":1}")};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct buf sealed, twice;
 
@@ -45,14 +44,13 @@ static void it_opens_in_its_place_alone(void **state)
 }
 
 /* Each byte counts, and none may be missing. */
-static void nothing_that_was_changed_opens(void **state)
+TEST_CASE(nothing_that_was_changed_opens)
 {
     const struct span text = SPAN_LIT("a held call's arguments");
     struct buf sealed;
     char copy[128];
     struct span whole;
 
-    (void)state;
     buf_init(&sealed, 4096);
     assert_ok(seal_close(key, SPAN_LIT("here"), text, &sealed));
     whole = buf_peek(&sealed);
@@ -67,12 +65,7 @@ static void nothing_that_was_changed_opens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_opens_in_its_place_alone),
-        cmocka_unit_test(nothing_that_was_changed_opens),
-    };
-
     random_bytes(key, sizeof key);
     random_bytes(other_key, sizeof other_key);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -7,11 +7,10 @@
 #include <string.h>
 
 /* RFC 8032, 7.1, test 2. */
-static void test_rfc8032(void **state)
+TEST_CASE(test_rfc8032)
 {
     unsigned char key[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES];
 
-    (void)state;
     assert_int_equal(num_unhex(SPAN_LIT("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"), key, sizeof key),
                      CODE_OK);
     assert_int_equal(num_unhex(SPAN_LIT("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
@@ -23,13 +22,12 @@ static void test_rfc8032(void **state)
     assert_false(sign_is_good(key, SPAN_LIT("r"), signature));
 }
 
-static void test_make_sign_check(void **state)
+TEST_CASE(test_make_sign_check)
 {
     unsigned char public[SIGN_PUBLIC_BYTES], again[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES];
     struct sign_key *key;
     struct buf pem;
 
-    (void)state;
     buf_init(&pem, 4096);
     assert_int_equal(sign_key_make(&pem), CODE_OK);
     assert_int_equal(sign_key_read(buf_peek(&pem), &key), CODE_OK);
@@ -48,7 +46,7 @@ static void test_make_sign_check(void **state)
 }
 
 /* 8.7: under the point (0, 1) the signature (R = the same, S = 0) is good for any text. */
-static void test_weak_keys(void **state)
+TEST_CASE(test_weak_keys)
 {
     static const char *const weak[] = {
         "0000000000000000000000000000000000000000000000000000000000000000",
@@ -66,7 +64,6 @@ static void test_weak_keys(void **state)
     };
     unsigned char key[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES] = {1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++) {
         assert_int_equal(num_unhex(span_text(weak[i]), key, sizeof key), CODE_OK);
         assert_true(sign_public_is_weak(key));
@@ -78,13 +75,12 @@ static void test_weak_keys(void **state)
     assert_false(sign_public_is_weak(key));
 }
 
-static void test_no_key(void **state)
+TEST_CASE(test_no_key)
 {
     static const char rsa[] = "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL\n-----END PUBLIC KEY-----\n";
     unsigned char public[SIGN_PUBLIC_BYTES];
     struct sign_key *key;
 
-    (void)state;
     assert_int_equal(sign_key_read(SPAN_LIT("nothing"), &key), CODE_INVALID);
     assert_int_equal(sign_key_read(SPAN_NONE, &key), CODE_INVALID); /* an empty file */
     assert_null(key);
@@ -92,12 +88,4 @@ static void test_no_key(void **state)
     assert_int_equal(sign_public_read(span_text(rsa), public), CODE_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rfc8032), cmocka_unit_test(test_make_sign_check),
-        cmocka_unit_test(test_weak_keys), cmocka_unit_test(test_no_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -55,7 +55,7 @@ static struct db *make(const char *path)
     return db;
 }
 
-static void test_values_come_back(void **state)
+TEST_CASE_WITH(test_values_come_back, setup, teardown)
 {
     struct place *place = *state;
     struct db *db = make(place->path);
@@ -90,7 +90,7 @@ static void test_values_come_back(void **state)
 }
 
 /* Reading the rows of a question with db_next. */
-static void test_rows_one_after_the_other(void **state)
+TEST_CASE_WITH(test_rows_one_after_the_other, setup, teardown)
 {
     static const char *const numbers = "SELECT value FROM json_each(?1) WHERE value <> 7";
     const struct span three = SPAN_LIT("[1, 7, 2, 3]");
@@ -125,7 +125,7 @@ static void test_rows_one_after_the_other(void **state)
     db_close(&db);
 }
 
-static void test_file_is_made_0640(void **state)
+TEST_CASE_WITH(test_file_is_made_0640, setup, teardown)
 {
     struct place *place = *state;
     mode_t old = umask(0);
@@ -149,7 +149,7 @@ static void test_file_is_made_0640(void **state)
     (void)umask(old);
 }
 
-static void test_what_cannot_be_opened(void **state)
+TEST_CASE_WITH(test_what_cannot_be_opened, setup, teardown)
 {
     struct place *place = *state;
     struct why why = {0};
@@ -171,7 +171,7 @@ static void test_what_cannot_be_opened(void **state)
     assert_null(db);
 }
 
-static void test_hardened(void **state)
+TEST_CASE_WITH(test_hardened, setup, teardown)
 {
     struct place *place = *state;
     struct db *db = make(place->path);
@@ -186,7 +186,7 @@ static void test_hardened(void **state)
     db_close(&db);
 }
 
-static void test_codes(void **state)
+TEST_CASE_WITH(test_codes, setup, teardown)
 {
     struct place *place = *state;
     struct db *db = make(place->path), *other = make(place->path);
@@ -229,7 +229,7 @@ static int64_t ask(const char *path, const char *sql)
 }
 
 /* What a connection commits is in the file for everybody; what it writes before that it reads itself. 1.25 */
-static void test_commits(void **state)
+TEST_CASE_WITH(test_commits, setup, teardown)
 {
     struct place *place = *state;
     struct why why = {0};
@@ -262,7 +262,7 @@ static void test_commits(void **state)
 }
 
 /* A write that fails makes the commit fail, and nobody sees anything of it. 3.9 */
-static void test_on_a_full_disk(void **state)
+TEST_CASE_WITH(test_on_a_full_disk, setup, teardown)
 {
     struct place *place = *state;
     struct rlimit before, small = {.rlim_cur = 256 << 10};
@@ -289,7 +289,7 @@ static void test_on_a_full_disk(void **state)
 }
 
 /* 3.10: what a sync that failed may have left undone is done again, and changes nothing for anybody. */
-static void test_written_once_more(void **state)
+TEST_CASE_WITH(test_written_once_more, setup, teardown)
 {
     struct place *place = *state;
     struct why why = {0};
@@ -314,7 +314,7 @@ static void test_written_once_more(void **state)
 }
 
 /* 10.31: a view that has no last row ends in its time, whoever else may stop its reader. */
-static void test_views_end(void **state)
+TEST_CASE_WITH(test_views_end, setup, teardown)
 {
     static const char endless[] = "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     struct place *place = *state;
@@ -337,13 +337,12 @@ static void test_views_end(void **state)
     }
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     struct why why = {0};
     struct db *db;
     struct db_stmt *stmt;
 
-    (void)state;
     mem_fail_at(1, 0);
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &why), CODE_NOMEM);
     db = make(":memory:");
@@ -356,12 +355,11 @@ static void test_out_of_memory(void **state)
     assert_string_equal(db_error(db), "the database is not open");
 }
 
-static void test_too_large_a_value(void **state)
+TEST_CASE(test_too_large_a_value)
 {
     struct db *db = make(":memory:");
     struct db_stmt *stmt;
 
-    (void)state;
     assert_int_equal(db_prepare(db, "SELECT ?", &stmt), CODE_OK);
     db_bind_text(stmt, 1, span_of("x", (size_t)1 << 40)); /* refused before it is read */
     assert_int_equal(db_step(stmt), CODE_LIMIT);
@@ -381,7 +379,7 @@ static bool is_there(const struct place *place, const char *suffix)
 
 /* 6.1: a file that nobody has open any more takes in its -wal file, whatever was copied of it before; until then it stays as it
  * is. */
-static void test_absorbed(void **state)
+TEST_CASE_WITH(test_absorbed, setup, teardown)
 {
     struct place *place = *state;
     struct db *db = make(place->path), *reader;
@@ -405,7 +403,7 @@ static void test_absorbed(void **state)
 }
 
 /* 6.1: who opens a link has the file that it named then, with that file's -wal, whatever it names later. */
-static void test_by_a_link(void **state)
+TEST_CASE_WITH(test_by_a_link, setup, teardown)
 {
     struct place *place = *state;
     struct db *one, *other, *reader;
@@ -463,7 +461,7 @@ static long long count_in(const char *path, enum db_mode mode)
 
 /* 10.33: what lies beside is no part of it: rows in a -wal are read past a journal, a -wal of a file that is out of WAL mode is not
  * read, and a look at a file without one leaves nothing. */
-static void test_past_strays(void **state)
+TEST_CASE_WITH(test_past_strays, setup, teardown)
 {
     struct place *place = *state;
     struct stat there;
@@ -495,7 +493,7 @@ static void test_past_strays(void **state)
 }
 
 /* 10.33: SQLite would wait for the other end of a FIFO: whoever writes is told, who reads the past passes it by. */
-static void test_fifos_beside(void **state)
+TEST_CASE_WITH(test_fifos_beside, setup, teardown)
 {
     static const char *const around[] = {"-journal", "-wal", "-shm"};
     struct place *place = *state;
@@ -523,7 +521,7 @@ static void test_fifos_beside(void **state)
 }
 
 /* 11.12: one number of all rows, by SQL in order and by values in any. */
-static void test_marks(void **state)
+TEST_CASE_WITH(test_marks, setup, teardown)
 {
     static const struct { const char *sql; bool has; } orders[] = {
         {"VALUES (NULL, NULL), (NULL, 1), (-5, 1), (-1, 1), (0, 1), (1, 1), (1, 2), (1, 'a'), ('', 1), ('a', 1), ('a', 2)", true},
@@ -567,27 +565,4 @@ static void test_marks(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_values_come_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rows_one_after_the_other, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_file_is_made_0640, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_commits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_on_a_full_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_absorbed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_by_a_link, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_past_strays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fifos_beside, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_views_end, setup, teardown),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_too_large_a_value),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

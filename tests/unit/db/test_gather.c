@@ -149,7 +149,7 @@ static void expect_whole(const struct place *place, int64_t rows)
     db_close(&next);
 }
 
-static void test_few_writes(void **state)
+TEST_CASE_WITH(test_few_writes, setup, teardown)
 {
     struct place *place = *state;
     struct db *plain;
@@ -169,7 +169,7 @@ static void test_few_writes(void **state)
 }
 
 /* The WAL begins anew: its header is written and synced before the frames, as without the layer. */
-static void test_begins_anew(void **state)
+TEST_CASE_WITH(test_begins_anew, setup, teardown)
 {
     struct place *place = *state;
     int syncs;
@@ -183,7 +183,7 @@ static void test_begins_anew(void **state)
 }
 
 /* Around 124 KiB, 128 KiB, 256 KiB and far behind: SQLite's own layer takes a write of exactly 128 KiB for a full disk. */
-static void test_any_size(void **state)
+TEST_CASE_WITH(test_any_size, setup, teardown)
 {
     struct place *place = *state;
     int64_t rows = 0;
@@ -197,7 +197,7 @@ static void test_any_size(void **state)
 
 /* What finds no room in SQLite's cache is written before the COMMIT. Where that is taken back, another connection writes over it, and
  * nothing of it may come later. */
-static void test_rolled_back(void **state)
+TEST_CASE_WITH(test_rolled_back, setup, teardown)
 {
     struct place *place = *state;
     struct db *other = open_db(place->path, DB_WRITE);
@@ -218,7 +218,7 @@ static void test_rolled_back(void **state)
 
 /* Pages that were written before the COMMIT and changed again are written over, and all checksums behind them anew: SQLite reads the
  * frames back for that. */
-static void test_written_over(void **state)
+TEST_CASE_WITH(test_written_over, setup, teardown)
 {
     struct place *place = *state;
 
@@ -257,17 +257,17 @@ static void fail_each(struct place *place, enum fault_kind kind, enum code expec
     assert_true(nth > 2);
 }
 
-static void test_disk_full(void **state)
+TEST_CASE_WITH(test_disk_full, setup, teardown)
 {
     fail_each(*state, FAULT_DISK_FULL, CODE_LIMIT);
 }
 
-static void test_write_error(void **state)
+TEST_CASE_WITH(test_write_error, setup, teardown)
 {
     fail_each(*state, FAULT_WRITE, CODE_IO);
 }
 
-static void test_sync_error(void **state)
+TEST_CASE_WITH(test_sync_error, setup, teardown)
 {
     struct place *place = *state;
 
@@ -281,7 +281,7 @@ static void test_sync_error(void **state)
 }
 
 /* A write that ends early, as on a disk that is nearly full: the kernel takes what is under the bound. */
-static void test_short_write(void **state)
+TEST_CASE_WITH(test_short_write, setup, teardown)
 {
     struct place *place = *state;
     struct rlimit before, bound;
@@ -305,7 +305,7 @@ static void test_short_write(void **state)
 }
 
 /* Killed at any time: who counts to n has n rows on the disk. */
-static void test_killed(void **state)
+TEST_CASE_WITH(test_killed, setup, teardown)
 {
     struct place *place = *state;
     int ends[2];
@@ -348,7 +348,7 @@ static void test_killed(void **state)
 }
 
 /* The power is cut behind each commit: it is there. */
-static void test_power_cut(void **state)
+TEST_CASE_WITH(test_power_cut, setup, teardown)
 {
     struct place *place = *state;
 
@@ -377,13 +377,6 @@ static void test_power_cut(void **state)
 
 int main(void)
 {
-#define EACH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        EACH(test_few_writes), EACH(test_begins_anew), EACH(test_any_size), EACH(test_rolled_back), EACH(test_written_over),
-        EACH(test_disk_full), EACH(test_write_error), EACH(test_sync_error), EACH(test_short_write), EACH(test_killed),
-        EACH(test_power_cut),
-    };
-
     fault_vfs_install();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

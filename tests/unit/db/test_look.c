@@ -72,7 +72,7 @@ static void watch(void)
     assert_int_equal(sqlite3_vfs_register(&watched, 1), SQLITE_OK);
 }
 
-static void test_looks_while_one_begins_to_write(void **state)
+TEST_CASE(test_looks_while_one_begins_to_write)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
     char folder[] = "/tmp/callgate-look-XXXXXX", path[64], name[80];
@@ -80,7 +80,6 @@ static void test_looks_while_one_begins_to_write(void **state)
     int64_t count = 0;
     struct db *db;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/x.db", folder);
     assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_OK);
@@ -102,11 +101,4 @@ static void test_looks_while_one_begins_to_write(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looks_while_one_begins_to_write),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -25,7 +25,7 @@ static void read_head(struct http_reader *reader, bool is_reply, struct span tex
 }
 
 /* 1.12 */
-static void names_dropped_from_requests(void **state)
+TEST_CASE(names_dropped_from_requests)
 {
     static const char *const dropped[] = {
         "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "TE", "Trailer",
@@ -43,7 +43,6 @@ static void names_dropped_from_requests(void **state)
         "Mcp-Session-Id", "MCP-Protocol-Version", "X-Anything", "Cookie", "Origin", "X-SSL", "Remote",
             "Via-X", "Hos", "Hosts"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
         char other[64];
         size_t len = strlen(dropped[i]);
@@ -60,7 +59,7 @@ static void names_dropped_from_requests(void **state)
 }
 
 /* 1.12 */
-static void names_dropped_from_replies(void **state)
+TEST_CASE(names_dropped_from_replies)
 {
     static const char *const dropped[] = {"Connection", "Keep-Alive", "Proxy-Authenticate", "TE", "Trailer",
         "Transfer-Encoding",
@@ -75,7 +74,6 @@ static void names_dropped_from_replies(void **state)
                                           "X-RateLimit-Reset", "traceparent", "tracestate", "DPoP-Nonce", "ETag", "Cache-Control"};
     enum http_name known;
 
-    (void)state;
     for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
         if ((http__name_flags(span_text(dropped[i]), &known) & HTTP__REPLY) != 0)
             fail_msg("%s passes", dropped[i]);
@@ -85,14 +83,13 @@ static void names_dropped_from_replies(void **state)
 }
 
 /* 1.12 */
-static void known_names_in_any_case(void **state)
+TEST_CASE(known_names_in_any_case)
 {
     static const char *const names[] = {
 #define NAME_ROW(name, text, flags) [HTTP_NAME_##name] = (text),
         HTTP_NAME_TABLE(NAME_ROW)
     };
 
-    (void)state;
     for (int i = 1; i < HTTP_NAME_COUNT; i++) {
         struct span name = span_text(names[i]);
         char other[32];
@@ -121,12 +118,11 @@ static void known_names_in_any_case(void **state)
 }
 
 /* 1.12 */
-static void known_headers_are_found_by_number(void **state)
+TEST_CASE(known_headers_are_found_by_number)
 {
     const struct span in = SPAN_LIT("POST / HTTP/1.1\r\nX-A: 1\r\nHOST: h:80\r\naccept:\r\nAccept: second\r\nX-B: 2\r\n\r\n");
     struct http_reader reader;
 
-    (void)state;
     read_head(&reader, false, in);
     assert_true(span_is(http_head_known(&reader.head, HTTP_NAME_HOST), "h:80"));
     assert_true(span_is(http_head_text(&reader.head, reader.head.host_name), "h"));
@@ -139,7 +135,7 @@ static void known_headers_are_found_by_number(void **state)
 }
 
 /* 1.12 1.14 */
-static void a_request_head_written_anew(void **state)
+TEST_CASE(a_request_head_written_anew)
 {
     const struct span in =
         SPAN_LIT("POST /shop/mcp?x=%41 HTTP/1.1\r\nHost: public\r\n"
@@ -154,7 +150,6 @@ static void a_request_head_written_anew(void **state)
     struct http_reader reader;
     struct buf out;
 
-    (void)state;
     read_head(&reader, false, in);
     buf_init(&out, 4096);
     assert_ok(http_write_request(&out, reader.head.method, http_head_path(&reader.head), reader.head.has_query,
@@ -173,7 +168,7 @@ static void a_request_head_written_anew(void **state)
 }
 
 /* 1.12 */
-static void a_reply_head_written_anew(void **state)
+TEST_CASE(a_reply_head_written_anew)
 {
     const struct span in = SPAN_LIT("HTTP/1.1 401 Whatever They Say\r\n"
         "WWW-Authenticate: Bearer realm=\"x\", resource_metadata=\"y\"\r\n"
@@ -183,7 +178,6 @@ static void a_reply_head_written_anew(void **state)
     struct http_reader reader;
     struct buf out;
 
-    (void)state;
     read_head(&reader, true, in);
     buf_init(&out, 4096);
     assert_ok(http_write_status(&out, reader.head.status));
@@ -197,7 +191,7 @@ static void a_reply_head_written_anew(void **state)
 }
 
 /* 1.12: lines that follow one another go in one piece, if they were written as we write them */
-static void lines_pass_in_runs(void **state)
+TEST_CASE(lines_pass_in_runs)
 {
     const struct span in = SPAN_LIT("POST / HTTP/1.1\r\nX-A: 1\r\nX-B: two words\r\nHost: h\r\nX-C: 3\r\nX-D:4\r\nX-E: 5\r\n"
                                     "X-F:  6\r\nX-G:\t7\r\nX-H: 8 \r\nX-I: 9\r\nX-J: \r\nX-K:\r\nX-L: 12\r\nVia: x\r\n"
@@ -207,7 +201,6 @@ static void lines_pass_in_runs(void **state)
     struct http_reader reader;
     struct buf out;
 
-    (void)state;
     read_head(&reader, false, in);
     buf_init(&out, 4096);
     assert_ok(http_write_passing(&out, &reader.head, &except));
@@ -218,7 +211,7 @@ static void lines_pass_in_runs(void **state)
 }
 
 /* 1.12 */
-static void nothing_that_breaks_a_head_is_written(void **state)
+TEST_CASE(nothing_that_breaks_a_head_is_written)
 {
     static const struct span bad_names[] = {SPAN_LIT(""), SPAN_LIT("a b"), SPAN_LIT("a:"), SPAN_LIT("a\r\n"
         "b"), SPAN_LIT("\xc3\xa9"),
@@ -231,7 +224,6 @@ static void nothing_that_breaks_a_head_is_written(void **state)
                                             SPAN_LIT("/#"), SPAN_LIT("/\xff"), SPAN_LIT("/\x7f")};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     for (size_t i = 0; i < sizeof bad_names / sizeof bad_names[0]; i++)
         assert_sticks(http_write_header(&out, bad_names[i], SPAN_LIT("a")), &out, CODE_INVALID);
@@ -256,14 +248,13 @@ static void nothing_that_breaks_a_head_is_written(void **state)
 }
 
 /* 1.12 */
-static void chunks_read_back(void **state)
+TEST_CASE(chunks_read_back)
 {
     struct http_reader reader;
     struct http_script script;
     struct buf out;
     char big[300];
 
-    (void)state;
     memset(big, 'x', sizeof big);
     buf_init(&out, 4096);
     assert_ok(http_write_status(&out, 200));
@@ -285,12 +276,11 @@ static void chunks_read_back(void **state)
 }
 
 /* A cap or memory that runs out leaves no half line. */
-static void all_or_nothing(void **state)
+TEST_CASE(all_or_nothing)
 {
     struct http_reader reader;
     struct buf out;
 
-    (void)state;
     read_head(&reader, false, SPAN_LIT("GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nX-Two: 2\r\n\r\n"));
     for (size_t cap = 0; cap < 20; cap++) {
         buf_init(&out, cap);
@@ -313,12 +303,11 @@ static void all_or_nothing(void **state)
     http_reader_fini(&reader);
 }
 
-static void questions(void **state)
+TEST_CASE(questions)
 {
     struct http_reader reader;
     struct span value;
 
-    (void)state;
     read_head(&reader, false, SPAN_LIT("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nx: 2\r\nConnection: a ,, b\r\n"
         "Connection: c\r\n\r\n"));
     assert_int_equal(http_head_count(&reader.head, SPAN_LIT("X")), 2);
@@ -332,7 +321,7 @@ static void questions(void **state)
 }
 
 /* 4.21: the phrases of RFC 9110, section 15, and RFC 6585; one of nobody's number is no phrase of another. */
-static void phrases_stand_beside_their_numbers(void **state)
+TEST_CASE(phrases_stand_beside_their_numbers)
 {
     static const char said[] =
         "100 Continue,200 OK,201 Created,202 Accepted,203 Non-Authoritative Information,204 No Content,206 Partial Content,"
@@ -344,7 +333,6 @@ static void phrases_stand_beside_their_numbers(void **state)
         "504 Gateway Timeout,505 HTTP Version Not Supported,";
     char all[2048] = "";
 
-    (void)state;
     for (int status = 100, len = 0; status < 600; status++)
         if (strcmp(http_status_text(status), "Status") != 0)
             len += snprintf(all + len, sizeof all - (size_t)len, "%d %s,", status, http_status_text(status));
@@ -352,9 +340,8 @@ static void phrases_stand_beside_their_numbers(void **state)
 }
 
 /* Every status that the reason table can answer with has its phrase. */
-static void every_reason_has_a_phrase(void **state)
+TEST_CASE(every_reason_has_a_phrase)
 {
-    (void)state;
     for (int i = 0; i < REASON_COUNT; i++) {
         int status = reason_status((enum reason)i);
 
@@ -364,11 +351,10 @@ static void every_reason_has_a_phrase(void **state)
 }
 
 /* 1.12: eight bytes at a time see what one at a time would */
-static void every_byte_of_a_value(void **state)
+TEST_CASE(every_byte_of_a_value)
 {
     char value[40];
 
-    (void)state;
     for (int byte = 0; byte < 256; byte++)
         for (size_t len = 1; len < sizeof value; len++)
             for (size_t at = 0; at < len; at++) {
@@ -383,23 +369,4 @@ static void every_byte_of_a_value(void **state)
     assert_true(http__is_value(SPAN_NONE));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_dropped_from_requests),
-        cmocka_unit_test(names_dropped_from_replies),
-        cmocka_unit_test(known_names_in_any_case),
-        cmocka_unit_test(known_headers_are_found_by_number),
-        cmocka_unit_test(a_request_head_written_anew),
-        cmocka_unit_test(a_reply_head_written_anew),
-        cmocka_unit_test(lines_pass_in_runs),
-        cmocka_unit_test(nothing_that_breaks_a_head_is_written),
-        cmocka_unit_test(chunks_read_back),
-        cmocka_unit_test(all_or_nothing),
-        cmocka_unit_test(every_byte_of_a_value),
-        cmocka_unit_test(questions),
-        cmocka_unit_test(phrases_stand_beside_their_numbers), cmocka_unit_test(every_reason_has_a_phrase),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

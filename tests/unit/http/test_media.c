@@ -6,7 +6,7 @@
 #include "http/reader.h"
 
 /* 1.12 1.14: media types in any case, charset=utf-8 as the only parameter */
-static void content_types(void **state)
+TEST_CASE(content_types)
 {
     static const struct {
         const char *value;
@@ -46,7 +46,6 @@ static void content_types(void **state)
         {"text/html; charset=utf-16", HTTP_MEDIA_OTHER},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (http_media_type(span_text(rows[i].value)) != rows[i].media)
             fail_msg("%s: %d", rows[i].value, (int)http_media_type(span_text(rows[i].value)));
@@ -65,11 +64,10 @@ static void read_with(struct http_reader *reader, const char *lines)
     buf_fini(&text);
 }
 
-static void of_heads(void **state)
+TEST_CASE(of_heads)
 {
     struct http_reader reader;
 
-    (void)state;
     read_with(&reader, "");
     assert_int_equal(http_media_of(&reader.head), HTTP_MEDIA_NONE);
     assert_false(http_body_is_encoded(&reader.head));
@@ -85,7 +83,7 @@ static void of_heads(void **state)
 }
 
 /* 1.19: as SSE where Accept names it and neither JSON nor everything */
-static void accepts(void **state)
+TEST_CASE(accepts)
 {
     static const struct {
         const char *lines;
@@ -109,7 +107,6 @@ static void accepts(void **state)
         {"Accept:\r\n", false, false, false, false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct http_reader reader;
         struct http_accept accept;
@@ -125,7 +122,7 @@ static void accepts(void **state)
 }
 
 /* 1.12 */
-static void authorities(void **state)
+TEST_CASE(authorities)
 {
     static const struct {
         const char *value, *name, *port; /* name NULL: refused */
@@ -156,7 +153,6 @@ static void authorities(void **state)
         {"a,b", NULL, NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct http_authority found;
         bool good = http_authority_read(span_text(rows[i].value), &found);
@@ -168,7 +164,7 @@ static void authorities(void **state)
 }
 
 /* 1.12 */
-static void origins(void **state)
+TEST_CASE(origins)
 {
     static const char *const refused[] = {"null",         "",          "http:/a", "http://",
              "http://a/",  "http://a http://b",
@@ -176,7 +172,6 @@ static void origins(void **state)
                                                     "http://a?b", "http://a:99999"};
     struct http_origin origin;
 
-    (void)state;
     assert_true(http_origin_read(SPAN_LIT("https://Shop.example:8443"), &origin));
     assert_true(span_is(origin.scheme, "https"));
     assert_true(span_is(origin.authority.name, "Shop.example"));
@@ -188,12 +183,4 @@ static void origins(void **state)
             fail_msg("%s", refused[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(content_types), cmocka_unit_test(of_heads), cmocka_unit_test(accepts),
-        cmocka_unit_test(authorities),   cmocka_unit_test(origins),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

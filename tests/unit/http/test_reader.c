@@ -62,7 +62,7 @@ static bool value_is(const struct http_head *head, const char *name, const char 
 }
 
 /* 1.12 */
-static void an_ordinary_call(void **state)
+TEST_CASE(an_ordinary_call)
 {
     /* The query is opaque: what would be debatable in a path may stand in it. */
     struct sample sample = {.bytes = SPAN_LIT("POST /shop/mcp?a=%2F&b=;\\ HTTP/1.1\r\n"
@@ -75,7 +75,6 @@ static void an_ordinary_call(void **state)
     struct http_reader reader;
     const struct http_head *head = &reader.head;
 
-    (void)state;
     passes(&sample, &reader);
     assert_int_equal(head->method, HTTP_METHOD_POST);
     assert_true(span_is(http_head_text(head, head->method_text), "POST"));
@@ -96,7 +95,7 @@ static void an_ordinary_call(void **state)
 }
 
 /* 1.14 */
-static void a_java_client_that_offers_h2c(void **state)
+TEST_CASE(a_java_client_that_offers_h2c)
 {
     struct sample with_body = {
         .bytes = SPAN_LIT("POST /mcp HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: 5\r\n"
@@ -113,7 +112,6 @@ static void a_java_client_that_offers_h2c(void **state)
         .left = 3};
     struct http_reader reader;
 
-    (void)state;
     passes(&with_body, &reader);
     assert_true(reader.head.keep_alive);
     http_reader_fini(&reader);
@@ -123,7 +121,7 @@ static void a_java_client_that_offers_h2c(void **state)
 }
 
 /* 1.14 */
-static void chunked_bodies_and_expectations(void **state)
+TEST_CASE(chunked_bodies_and_expectations)
 {
     struct sample chunked = {.bytes = SPAN_LIT(POST "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n00A\r\n"
         ", world!!!\r\n"
@@ -137,7 +135,6 @@ static void chunked_bodies_and_expectations(void **state)
         "\r\n"), .body = ""};
     struct http_reader reader;
 
-    (void)state;
     passes(&chunked, &reader);
     assert_int_equal(reader.head.framing, HTTP_FRAMING_CHUNKED);
     assert_false(reader.head.expect_continue);
@@ -153,7 +150,7 @@ static void chunked_bodies_and_expectations(void **state)
 }
 
 /* 1.12 */
-static void methods_without_a_body(void **state)
+TEST_CASE(methods_without_a_body)
 {
     static const struct {
         struct span bytes;
@@ -167,7 +164,6 @@ static void methods_without_a_body(void **state)
         {SPAN_LIT("HEAD /a.b? HTTP/1.1\r\nHost: a\r\nX!#$%&'*+-.^`|~: a\r\n\r\n"), HTTP_METHOD_HEAD},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sample sample = {.bytes = rows[i].bytes, .body = ""};
         struct http_reader reader;
@@ -179,7 +175,7 @@ static void methods_without_a_body(void **state)
 }
 
 /* 1.12 */
-static void pipelined_requests_stay_in_the_buffer(void **state)
+TEST_CASE(pipelined_requests_stay_in_the_buffer)
 {
     const struct span in = SPAN_LIT(POST "Content-Length: 1\r\n\r\nAPOST /b HTTP/1.1\r\nHost: a\r\n"
         "Connection: x, Close\r\n"
@@ -187,7 +183,6 @@ static void pipelined_requests_stay_in_the_buffer(void **state)
     struct http_reader reader;
     struct http_script script;
 
-    (void)state;
     http_reader_init_request(&reader, NULL);
     assert_true(http_reader_is_idle(&reader));
     http_script_read(&script, &reader, in, SIZE_MAX, false);
@@ -252,7 +247,7 @@ static enum reason fate(const struct buf *request, size_t cut)
 }
 
 /* 8.9: where tokens are taken, Authorization has room for one, and nothing else has; elsewhere it has not. */
-static void limits_of_tokens(void **state)
+TEST_CASE(limits_of_tokens)
 {
     static const struct {
         const char *name;
@@ -268,7 +263,6 @@ static void limits_of_tokens(void **state)
     static const struct http_rules rules = {.tokens = true}, none = {.tokens = false};
     struct buf request;
 
-    (void)state;
     buf_init(&request, 1 << 20);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t begin;
@@ -304,7 +298,7 @@ static void limits_of_tokens(void **state)
 }
 
 /* 1.12 */
-static void limits_of_heads(void **state)
+TEST_CASE(limits_of_heads)
 {
     static const struct {
         size_t lines, last;
@@ -318,7 +312,6 @@ static void limits_of_heads(void **state)
     };
     struct buf request;
 
-    (void)state;
     buf_init(&request, 1 << 20);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         build(&request, rows[i].lines, rows[i].last);
@@ -351,7 +344,7 @@ static void limits_of_heads(void **state)
 }
 
 /* 1.12 */
-static void replies(void **state)
+TEST_CASE(replies)
 {
     static const struct sample rows[] = {
         {SPAN_LIT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP"), HTTP_METHOD_POST, "{}", 4, false},
@@ -384,7 +377,6 @@ static void replies(void **state)
     static const bool lives[] = {true, true, true, true, true, true, true, true, true, true, true,
                                  false, false, false, true, true, false};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct http_reader reader;
 
@@ -411,7 +403,7 @@ static void refused_reply(struct span bytes, enum reason reason)
 }
 
 /* 1.12 */
-static void refused_replies(void **state)
+TEST_CASE(refused_replies)
 {
     static const struct span malformed[] = {
         SPAN_LIT("HTTP/2 200 OK\r\nContent-Length: 0\r\n\r\n"),
@@ -454,7 +446,6 @@ static void refused_replies(void **state)
         SPAN_LIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++)
         refused_reply(malformed[i], REASON_UPSTREAM_MALFORMED);
     for (size_t i = 0; i < sizeof cut_off / sizeof cut_off[0]; i++)
@@ -462,14 +453,13 @@ static void refused_replies(void **state)
 }
 
 /* 1.12 */
-static void unsolicited_replies(void **state)
+TEST_CASE(unsolicited_replies)
 {
     const struct span reply = SPAN_LIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     struct http_reader reader;
     struct span body;
     size_t used;
 
-    (void)state;
     http_reader_init_reply(&reader);
     http_reader_next(&reader, HTTP_METHOD_NONE);
     assert_int_equal(http_reader_feed(&reader, SPAN_NONE, &used, &body), HTTP_STEP_NEED_MORE);
@@ -483,12 +473,11 @@ static void unsolicited_replies(void **state)
 }
 
 /* 1.7: whatever the connection before left */
-static void a_reply_on_another_connection(void **state)
+TEST_CASE(a_reply_on_another_connection)
 {
     static const char *const before[] = {"HTTP/1.1 200 OK\r\nX: hal", "HTTQ", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc"};
     const struct span in = SPAN_LIT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
 
-    (void)state;
     for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
         struct http_reader reader;
         struct http_script script;
@@ -509,14 +498,13 @@ static void a_reply_on_another_connection(void **state)
 }
 
 /* 1.30: the admin port takes HTTP/1.0 and no Host; nobody else does */
-static void plain_clients(void **state)
+TEST_CASE(plain_clients)
 {
     static const struct http_rules plain = {.plain_clients = true};
     static const struct span rows[] = {SPAN_LIT("GET /healthz HTTP/1.0\r\n"
         "\r\n"), SPAN_LIT("GET /healthz HTTP/1.1\r\n\r\n"),
                                        SPAN_LIT("GET /healthz HTTP/1.0\r\nHost: any\r\n\r\n")};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int allowed = 0; allowed < 2; allowed++) {
             struct http_reader reader;
@@ -533,7 +521,7 @@ static void plain_clients(void **state)
 }
 
 /* Each allocation fails in turn: memory is the reason, nothing leaks, and without failures it passes. */
-static void memory_runs_out(void **state)
+TEST_CASE(memory_runs_out)
 {
     const struct span request = SPAN_LIT(POST "Content-Length: 2\r\n"
         "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -542,7 +530,6 @@ static void memory_runs_out(void **state)
                                               "\r\n\r\n{}");
     bool done = false;
 
-    (void)state;
     for (uint64_t nth = 1; !done; nth++) {
         struct http_reader reader;
         struct span rest = request, body;
@@ -566,23 +553,4 @@ static void memory_runs_out(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ordinary_call),
-        cmocka_unit_test(a_java_client_that_offers_h2c),
-        cmocka_unit_test(chunked_bodies_and_expectations),
-        cmocka_unit_test(methods_without_a_body),
-        cmocka_unit_test(pipelined_requests_stay_in_the_buffer),
-        cmocka_unit_test(limits_of_heads),
-        cmocka_unit_test(limits_of_tokens),
-        cmocka_unit_test(replies),
-        cmocka_unit_test(refused_replies),
-        cmocka_unit_test(unsolicited_replies),
-        cmocka_unit_test(a_reply_on_another_connection),
-        cmocka_unit_test(plain_clients),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -53,7 +53,7 @@ static void all_rows(const struct refusal *rows, size_t count)
 #define RUN(rows) all_rows(rows, sizeof rows / sizeof rows[0])
 
 /* 1.12 */
-static void line_ends(void **state)
+TEST_CASE(line_ends)
 {
     static const struct refusal rows[] = {
         REFUSED("LF after the request line", HTTP_MALFORMED, "GET / HTTP/1.1\nHost: a\r\n\r\n"),
@@ -72,12 +72,11 @@ static void line_ends(void **state)
         REFUSED("NUL first", HTTP_MALFORMED, "\0" GET "\r\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void request_lines(void **state)
+TEST_CASE(request_lines)
 {
     static const struct refusal rows[] = {
         REFUSED("HTTP/0.9", HTTP_VERSION, "GET / HTTP/0.9\r\n" HOST "\r\n"),
@@ -113,12 +112,11 @@ static void request_lines(void **state)
         REFUSED("a method that is no token", HTTP_MALFORMED, "GE(T / HTTP/1.1\r\n" HOST "\r\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void paths(void **state)
+TEST_CASE(paths)
 {
     static const struct refusal rows[] = {
         REFUSED("an escape", PATH_DEBATABLE, "GET /a%2e HTTP/1.1\r\n" HOST "\r\n"),
@@ -132,12 +130,11 @@ static void paths(void **state)
         REFUSED("a backslash", PATH_DEBATABLE, "GET /a\\b HTTP/1.1\r\n" HOST "\r\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void header_lines(void **state)
+TEST_CASE(header_lines)
 {
     static const struct refusal rows[] = {
         REFUSED("a folded line", HTTP_MALFORMED, GET "X: a\r\n b\r\n\r\n"),
@@ -162,12 +159,11 @@ static void header_lines(void **state)
         REFUSED("Content_Length", HTTP_HEADER_NAME, POST "Content_Length: 3\r\n\r\nabc"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void framing(void **state)
+TEST_CASE(framing)
 {
     static const struct refusal rows[] = {
         REFUSED("Content-Length 003", HTTP_FRAMING, POST "Content-Length: 003\r\n\r\nabc"),
@@ -202,12 +198,11 @@ static void framing(void **state)
         REFUSED("chunked;q=1", HTTP_FRAMING, POST "Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void chunks(void **state)
+TEST_CASE(chunks)
 {
     static const struct refusal rows[] = {
         REFUSED("an extension", HTTP_FRAMING, CHUNKED "5;a=b\r\nhello\r\n0\r\n\r\n"),
@@ -230,12 +225,11 @@ static void chunks(void **state)
         REFUSED("LF as the end", HTTP_FRAMING, CHUNKED "0\r\n\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void singletons(void **state)
+TEST_CASE(singletons)
 {
     static const char *const once[] = {"Content-Length", "Content-Type", "Authorization", "X-API-Key", "Origin",
                                        "Last-Event-ID", "Expect", "Mcp-Session-Id", "MCP-Protocol-Version",
@@ -243,7 +237,6 @@ static void singletons(void **state)
                                        "Mcp-Name", "Mcp-Param-City", "mcp-anything"};
     static const struct refusal host = REFUSED("two Hosts", HTTP_HEADER_TWICE, GET "host: a\r\n\r\n");
 
-    (void)state;
     all_cuts(&host, NULL);
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
         char text[256];
@@ -258,7 +251,7 @@ static void singletons(void **state)
 }
 
 /* 1.12 */
-static void what_methods_and_hosts_demand(void **state)
+TEST_CASE(what_methods_and_hosts_demand)
 {
     static const struct refusal rows[] = {
         REFUSED("GET with a body", BODY_UNEXPECTED, GET "Content-Length: 1\r\n\r\nA"),
@@ -281,12 +274,11 @@ static void what_methods_and_hosts_demand(void **state)
         REFUSED("a port out of range", HTTP_MALFORMED, "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12 */
-static void ends_too_early(void **state)
+TEST_CASE(ends_too_early)
 {
     static const struct refusal rows[] = {
         REFUSED("nothing", AGENT_DONE, ""),
@@ -298,12 +290,11 @@ static void ends_too_early(void **state)
         REFUSED("within the last chunk", AGENT_GONE, CHUNKED "5\r\nhello\r\n0\r\n\r"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.12: what a configuration adds to the fixed lists */
-static void listed_names(void **state)
+TEST_CASE(listed_names)
 {
     static const struct span tenant[] = {SPAN_LIT("X-Tenant")}, odd[] = {SPAN_LIT("x_odd")};
     static const struct span signs[] = {SPAN_LIT("x-odd"), SPAN_LIT("X.Tenant"), SPAN_LIT("X_TENANT"), SPAN_LIT("X_ODD"),
@@ -316,7 +307,6 @@ static void listed_names(void **state)
     struct http_script script;
     struct http_reader reader;
 
-    (void)state;
     all_cuts(&twice, &rules);
     all_cuts(&other, &rules);
     http_reader_init_request(&reader, &rules);
@@ -342,15 +332,4 @@ static void listed_names(void **state)
     http_reader_fini(&reader);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_ends),     cmocka_unit_test(request_lines),
-        cmocka_unit_test(paths),         cmocka_unit_test(header_lines),
-        cmocka_unit_test(framing),       cmocka_unit_test(chunks),
-        cmocka_unit_test(singletons),    cmocka_unit_test(what_methods_and_hosts_demand),
-        cmocka_unit_test(ends_too_early), cmocka_unit_test(listed_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

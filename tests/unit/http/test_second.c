@@ -119,7 +119,7 @@ static void value_of_elsewhere(struct http_head *head)
     head->headers[0].value.at--;
 }
 
-static void doctored_heads(void **state)
+TEST_CASE(doctored_heads)
 {
     static const struct {
         const char *text;
@@ -141,7 +141,6 @@ static void doctored_heads(void **state)
         {OK "\r\n", true, {says_none, says_length, says_chunked, another_status}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_true(agrees(cases[i].text, cases[i].is_reply, NULL));
         for (size_t j = 0; j < 16 && cases[i].doctors[j] != NULL; j++)
@@ -169,11 +168,10 @@ static bool agrees_on_body(const char *head, const char *raw, size_t decoded, bo
     return same;
 }
 
-static void doctored_bodies(void **state)
+TEST_CASE(doctored_bodies)
 {
     static const char of_five[] = POST "Content-Length: 5\r\n\r\n", in_chunks[] = POST "Transfer-Encoding: chunked\r\n\r\n";
 
-    (void)state;
     assert_true(agrees_on_body(of_five, "hello", 5, true));
     assert_true(agrees_on_body(of_five, "hell", 4, false));
     assert_false(agrees_on_body(of_five, "hell", 4, true));
@@ -189,9 +187,4 @@ static void doctored_bodies(void **state)
     assert_false(agrees_on_body(in_chunks, "5\r\nhello\r\n0\r\n\r\nG", 5, true));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(doctored_heads), cmocka_unit_test(doctored_bodies)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -9,11 +9,10 @@
 #include <string.h>
 
 /* 1.3 */
-static void this_build_passes(void **state)
+TEST_CASE(this_build_passes)
 {
     struct why why = {.text = ""};
 
-    (void)state;
     assert_ok(http_selftest(&why));
     assert_string_equal(why.text, "");
 }
@@ -31,12 +30,11 @@ static bool weak(struct span message)
 }
 
 /* 1.3 */
-static void a_loose_build_fails(void **state)
+TEST_CASE(a_loose_build_fails)
 {
     static const char *const weaknesses[] = {"Abc", "\r\n\rX", "XX"};
     struct why why = {.text = ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof weaknesses / sizeof weaknesses[0]; i++) {
         weakness = weaknesses[i];
         why.text[0] = '\0';
@@ -55,11 +53,10 @@ static bool nothing(struct span message)
     return false;
 }
 
-static void a_deaf_parser_fails(void **state)
+TEST_CASE(a_deaf_parser_fails)
 {
     struct why why = {.text = ""};
 
-    (void)state;
     assert_int_equal(http__selftest_of(nothing, "llhttp", false, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "ordinary"));
     mem_fail_at(1, 1);
@@ -67,13 +64,4 @@ static void a_deaf_parser_fails(void **state)
     mem_fail_at(0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_build_passes),
-        cmocka_unit_test(a_loose_build_fails),
-        cmocka_unit_test(a_deaf_parser_fails),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,11 +7,10 @@
 #define ID "4bf92f3577b34da6a3ce929d0e0e4736"
 #define PARENT "00f067aa0ba902b7"
 
-static void a_whole_one_is_read(void **state)
+TEST_CASE(a_whole_one_is_read)
 {
     struct trace trace;
 
-    (void)state;
     assert_true(trace_read(SPAN_LIT("00-" ID "-" PARENT "-01"), &trace));
     assert_true(span_is(trace.id, ID) && span_is(trace.parent, PARENT) && trace.is_sampled);
     assert_true(trace_read(SPAN_LIT("00-" ID "-" PARENT "-02"), &trace));
@@ -20,7 +19,7 @@ static void a_whole_one_is_read(void **state)
     assert_true(span_is(trace.id, ID));
 }
 
-static void a_broken_one_is_none(void **state)
+TEST_CASE(a_broken_one_is_none)
 {
     static const char *const broken[] = {
         "", "00", "00-" ID, "00-" ID "-" PARENT, "00-" ID "-" PARENT "-0", "00-" ID "-" PARENT "-0g", "00-" ID "-" PARENT "-0A",
@@ -31,7 +30,6 @@ static void a_broken_one_is_none(void **state)
     };
     struct trace trace;
 
-    (void)state;
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         assert_false(trace_read(span_text(broken[i]), &trace));
         assert_null(trace.id.at);
@@ -39,12 +37,4 @@ static void a_broken_one_is_none(void **state)
     assert_false(trace_read(SPAN_NONE, &trace));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_one_is_read),
-        cmocka_unit_test(a_broken_one_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -50,13 +50,12 @@ static int tear_down(void **state)
 }
 
 /* The caller says which algorithm; a header that names another one to the library is none. */
-static void test_the_caller_chooses(void **state)
+TEST_CASE(test_the_caller_chooses)
 {
     struct fake_key *rsa = fake_key_make("RSA2048");
     struct jose_key *key;
     struct span text;
 
-    (void)state;
     buf_clear(&jwk);
     fake_jwk(rsa, "", &jwk);
     assert_ok(jose_key_rsa(decoded("n", &first), decoded("e", &second), &key));
@@ -75,14 +74,13 @@ static void test_the_caller_chooses(void **state)
 }
 
 /* A signature that begins with a zero is as good without it for the library. */
-static void test_short_signatures(void **state)
+TEST_CASE(test_short_signatures)
 {
     struct fake_key *rsa = fake_key_make("RSA2048");
     struct jose_key *key;
     char claims[40];
     bool met = false;
 
-    (void)state;
     buf_clear(&jwk);
     fake_jwk(rsa, "", &jwk);
     assert_ok(jose_key_rsa(decoded("n", &first), decoded("e", &second), &key));
@@ -110,13 +108,12 @@ static void test_short_signatures(void **state)
     fake_key_free(&rsa);
 }
 
-static void test_keys(void **state)
+TEST_CASE(test_keys)
 {
     struct fake_key *curve = fake_key_make("P-256");
     struct jose_key *key;
     char large[1025];
 
-    (void)state;
     buf_clear(&jwk);
     fake_jwk(curve, "", &jwk);
     assert_int_equal(jose_key_ec(384, decoded("x", &first), decoded("y", &second), &key), CODE_INVALID);
@@ -139,11 +136,4 @@ static void test_keys(void **state)
     fake_key_free(&curve);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_caller_chooses), cmocka_unit_test(test_short_signatures), cmocka_unit_test(test_keys),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

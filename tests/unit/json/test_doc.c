@@ -32,12 +32,11 @@ static const char printed[] =
     "\"json\":{\"a\":[1.50]},\"no_json\":null,"
     "\"list\":[1,{\"k\":\"v\"},[]]}";
 
-static void prints_what_was_built(void **state)
+TEST_CASE(prints_what_was_built)
 {
     struct doc *doc = sample();
     struct buf out;
 
-    (void)state;
     buf_init(&out, 10000);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     assert_true(span_is(buf_peek(&out), printed));
@@ -49,12 +48,11 @@ static void prints_what_was_built(void **state)
     buf_fini(&out);
 }
 
-static void prints_within_the_cap(void **state)
+TEST_CASE(prints_within_the_cap)
 {
     struct doc *doc = sample();
     struct buf out;
 
-    (void)state;
     buf_init(&out, sizeof printed - 2);
     assert_int_equal(doc_print(doc, &out), CODE_LIMIT);
     assert_int_equal(buf_len(&out), 0);
@@ -62,13 +60,12 @@ static void prints_within_the_cap(void **state)
     buf_fini(&out);
 }
 
-static void marks_what_could_not_be_built(void **state)
+TEST_CASE(marks_what_could_not_be_built)
 {
     struct buf out;
     enum code code;
     uint64_t n;
 
-    (void)state;
     for (n = 1;; n++) {
         struct doc *doc;
 
@@ -90,7 +87,7 @@ static void marks_what_could_not_be_built(void **state)
     assert_true(n > 60); /* each member's memory is ours, and may fail */
 }
 
-static void writes_strings(void **state)
+TEST_CASE(writes_strings)
 {
     static const struct {
         struct span text;
@@ -106,7 +103,6 @@ static void writes_strings(void **state)
     };
     struct buf out;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_init(&out, 100);
         assert_int_equal(json_write_string(&out, cases[i].text), CODE_OK);
@@ -119,14 +115,4 @@ static void writes_strings(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints_what_was_built),
-        cmocka_unit_test(prints_within_the_cap),
-        cmocka_unit_test(marks_what_could_not_be_built),
-        cmocka_unit_test(writes_strings),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -100,9 +100,8 @@ static void is_same(const struct json_node *node, const struct json_node *wanted
     assert_true(child == NULL && other == NULL);
 }
 
-static void the_tree_follows(void **state)
+TEST_CASE(the_tree_follows)
 {
-    (void)state;
     for (unsigned seed = 0; seed < 20000; seed++) {
         struct json_edits edits;
         struct document d, wanted;
@@ -131,13 +130,12 @@ static void the_tree_follows(void **state)
 }
 
 /* Edits come in any order; canonical JSON goes in as it is; a tree of a part, and none, follow as well. */
-static void edits_any_place(void **state)
+TEST_CASE(edits_any_place)
 {
     struct json_edits edits;
     struct document d;
     struct json_node part;
 
-    (void)state;
     read_doc(&d, SPAN_LIT("{\"id\":\"1\",\"result\":{\"x\":[1,2]},\"error\":null}"), &json_reply_rules);
     part = (struct json_node){.raw = json_at(d.root, "result", NULL)->raw};
     json_edits_init(&edits);
@@ -158,12 +156,11 @@ static void edits_any_place(void **state)
 }
 
 /* Over its cap a document is as it was. */
-static void keeps_the_cap(void **state)
+TEST_CASE(keeps_the_cap)
 {
     struct json_edits edits;
     struct document d;
 
-    (void)state;
     read_doc(&d, SPAN_LIT("[\"a\",\"bcdefgh\"]"), &json_reply_rules);
     d.canon.cap_bytes = 20;
     for (size_t more = 5; more <= 6; more++) {
@@ -176,10 +173,4 @@ static void keeps_the_cap(void **state)
     free_doc(&d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_tree_follows), cmocka_unit_test(edits_any_place),
-                                       cmocka_unit_test(keeps_the_cap)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

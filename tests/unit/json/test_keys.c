@@ -33,7 +33,7 @@ static void envelope_accepts(const char *text)
 }
 
 /* 1.11: twice at any depth, after unescaping, whatever the values */
-static void refuses_duplicates(void **state)
+TEST_CASE(refuses_duplicates)
 {
     static const char *const texts[] = {
         "{\"a\":1,\"a\":2}", "{\"a\":1,\"a\":1}", "{\"\":1,\"\":2}", "{\"a\":1,\"b\":2,\"a\":{}}", "{\"a\":1,\"\\u0061\":2}",
@@ -43,7 +43,6 @@ static void refuses_duplicates(void **state)
 
     char far[1000];
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         refuse_text(texts[i], JSON_FAULT_DUPLICATE);
         refuse(far_from_the_end(texts[i], far), &json_file_rules, JSON_FAULT_DUPLICATE);
@@ -56,9 +55,8 @@ static void refuses_duplicates(void **state)
 }
 
 /* 1.11: the duplicate may be at any place of an object of any size */
-static void refuses_duplicates_in_large_objects(void **state)
+TEST_CASE(refuses_duplicates_in_large_objects)
 {
-    (void)state;
     for (size_t count = 2; count <= 40; count++)
         for (size_t twin = 0; twin + 1 < count; twin++) {
             struct buf in;
@@ -84,11 +82,10 @@ static void many_keys(struct buf *in, size_t count)
 }
 
 /* 1.11: 4,096 keys an object */
-static void bounds_keys(void **state)
+TEST_CASE(bounds_keys)
 {
     struct buf in;
 
-    (void)state;
     many_keys(&in, 4096);
     accept_as(buf_peek(&in), &json_request_rules, buf_peek(&in));
     buf_fini(&in);
@@ -102,9 +99,8 @@ static void bounds_keys(void **state)
 }
 
 /* 1.11: the envelope and params, where readers that ignore case would see one key twice */
-static void folds_the_envelope(void **state)
+TEST_CASE(folds_the_envelope)
 {
-    (void)state;
     envelope_refuses("{\"method\":1,\"Method\":2}");
     envelope_refuses("{\"params\":1,\"param\xc5\xbf\":2}");
     envelope_refuses("{\"param\xc5\xbf\":1,\"PARAMS\":2}");
@@ -121,9 +117,8 @@ static void folds_the_envelope(void **state)
 }
 
 /* 1.11: arguments, where n and N are two, but s and U+017F are not */
-static void folds_arguments_beyond_ascii_only(void **state)
+TEST_CASE(folds_arguments_beyond_ascii_only)
 {
-    (void)state;
     envelope_accepts("{\"params\":{\"arguments\":{\"n\":1,\"N\":2}}}");
     envelope_accepts("{\"params\":{\"arguments\":{\"abc\":1,\"ABC\":2,\"Abc\":3,\"aBc\":4,\"abC\":5,\"ABc\":6,\"aBC\":7,"
                      "\"AbC\":8,\"x\":9,\"X\":10}}}");
@@ -142,7 +137,7 @@ static void folds_arguments_beyond_ascii_only(void **state)
 }
 
 /* The same with more keys than are compared in pairs. */
-static void folds_large_objects(void **state)
+TEST_CASE(folds_large_objects)
 {
     static const struct {
         const char *begin, *end;
@@ -158,7 +153,6 @@ static void folds_large_objects(void **state)
         {"{\"params\":{\"x\":{\"task\":0,", ",\"TASK\":0,\"ta\xc5\xbfk\":0}}}", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
 
@@ -224,9 +218,8 @@ static double cost_of_spellings(unsigned count)
 
 /* 1.11: never pairwise: 32,768 keys, and 4,096 spellings of one word, cost what their bytes cost. Pairwise, sixteen times as
  * many would cost 256 times as much. */
-static void takes_linear_time(void **state)
+TEST_CASE(takes_linear_time)
 {
-    (void)state;
     assert_true(cost_of_keys(32768) < 64 * cost_of_keys(2048));
     assert_true(cost_of_spellings(4096) < 64 * cost_of_spellings(256));
 }
@@ -249,24 +242,9 @@ static double cost_of_objects(unsigned keys_of_first)
 }
 
 /* One object with many keys must not make every later one dear. */
-static void clears_only_what_it_uses(void **state)
+TEST_CASE(clears_only_what_it_uses)
 {
-    (void)state;
     assert_true(cost_of_objects(65536) < 8 * cost_of_objects(16));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_duplicates),
-        cmocka_unit_test(refuses_duplicates_in_large_objects),
-        cmocka_unit_test(bounds_keys),
-        cmocka_unit_test(folds_the_envelope),
-        cmocka_unit_test(folds_arguments_beyond_ascii_only),
-        cmocka_unit_test(folds_large_objects),
-        cmocka_unit_test(takes_linear_time),
-        cmocka_unit_test(clears_only_what_it_uses),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

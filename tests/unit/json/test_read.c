@@ -4,7 +4,7 @@
 #define LIT(text) SPAN_LIT(text)
 
 /* 1.11: grammar, the payloads that cJSON lets through */
-static void refuses_what_is_not_the_grammar(void **state)
+TEST_CASE(refuses_what_is_not_the_grammar)
 {
     static const char *const texts[] = {
         "", " ", "\n", "nul", "nulll", "TRUE", "True", "tru", "NaN", "Infinity", "-Infinity", "undefined", "'a'", "{a:1}",
@@ -14,15 +14,13 @@ static void refuses_what_is_not_the_grammar(void **state)
         "1.e1", "1e", "1e+", "1e-", "1E", "0x10", "1_000", "1,000", "1.2.3", "1e1.5", "1f", "\v1", "\f1", "\b1", "\x01" "1",
         "1\x7f", "[1\v]", "\xc2\xa0" "1", "\xe2\x80\xa8" "1"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         refuse_text(texts[i], JSON_FAULT_SYNTAX);
 }
 
 /* 1.11: NUL bytes and UTF-16 bodies */
-static void refuses_nul_and_utf16(void **state)
+TEST_CASE(refuses_nul_and_utf16)
 {
-    (void)state;
     refuse(LIT("{}\0"), &json_file_rules, JSON_FAULT_SYNTAX);
     refuse(LIT("\0{}"), &json_file_rules, JSON_FAULT_SYNTAX);
     refuse(LIT("[1,\0 2]"), &json_file_rules, JSON_FAULT_SYNTAX);
@@ -37,16 +35,15 @@ static void refuses_nul_and_utf16(void **state)
 }
 
 /* 1.11 */
-static void refuses_byte_order_mark(void **state)
+TEST_CASE(refuses_byte_order_mark)
 {
-    (void)state;
     refuse_text("\xef\xbb\xbf{}", JSON_FAULT_UTF8);
     refuse_text("\xef\xbb\xbf", JSON_FAULT_UTF8);
     accept_text("\"\xef\xbb\xbf\"", "\"\xef\xbb\xbf\""); /* inside a string it is a character */
 }
 
 /* 1.11: strings */
-static void refuses_bad_strings(void **state)
+TEST_CASE(refuses_bad_strings)
 {
     static const char *const texts[] = {
         "\"\\u0000\"", "{\"\\u0000\":1}", "{\"a\\u0000b\":1}", "\"\\uZZZZ\"", "\"\\u12\"", "\"\\u123g\"", "\"\\u 123\"",
@@ -55,20 +52,18 @@ static void refuses_bad_strings(void **state)
         "\"\\udc00\\ud800\"", "\"\\ud83d\\ude0\"", "{\"\\udfff\":1}", "\"\t\"", "\"a\nb\"", "\"\r\"", "\"\x01\"",
         "\"1234567890123456\x1f\""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         refuse_text(texts[i], JSON_FAULT_STRING);
 }
 
 /* 1.11: UTF-8, at every place within a word of eight bytes */
-static void refuses_bad_utf8(void **state)
+TEST_CASE(refuses_bad_utf8)
 {
     static const char *const bad[] = {
         "\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc0\xaf", "\xc3", "\xc3(", "\xe0\x80\xaf", "\xe0\x9f\xbf", "\xe2\x82",
         "\xe2\x28\xa1", "\xe2\x82\x28", "\xed\xa0\x80", "\xed\xbf\xbf", "\xed\xa0\xbd\xed\xb8\x80", "\xf0\x80\x80\x80",
         "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xfe", "\xff"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         for (int before = 0; before < 9; before++)
             for (int after = 0; after < 9; after += 8) {
@@ -81,9 +76,8 @@ static void refuses_bad_utf8(void **state)
 }
 
 /* 1.11: one spelling for each string; 1.14: Unicode passes */
-static void writes_canonical_strings(void **state)
+TEST_CASE(writes_canonical_strings)
 {
-    (void)state;
     accept_text("\"\\u0041\\u00e9\\u20AC\\uD83D\\uDE00\"", "\"A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
     accept_text("\"\xf0\x9f\x98\x80\xe6\xbc\xa2\xe5\xad\x97 caf\xc3\xa9\"",
                 "\"\xf0\x9f\x98\x80\xe6\xbc\xa2\xe5\xad\x97 caf\xc3\xa9\"");
@@ -99,11 +93,10 @@ static void writes_canonical_strings(void **state)
 }
 
 /* 1.11: U+2028, U+2029 and U+0085 never leave as they came */
-static void escapes_separators(void **state)
+TEST_CASE(escapes_separators)
 {
     struct document d;
 
-    (void)state;
     accept_text("\"a\xe2\x80\xa8" "b\xe2\x80\xa9" "c\xc2\x85" "d\"", "\"a\\u2028b\\u2029c\\u0085d\"");
     accept_text("\"\\u2028\\u2029\\u0085\"", "\"\\u2028\\u2029\\u0085\"");
     accept_text("{\"\xe2\x80\xa8\":1}", "{\"\\u2028\":1}");
@@ -148,9 +141,8 @@ static void see_byte(int byte, size_t len, size_t at, size_t blanks)
 }
 
 /* 1.11: sixteen bytes at a time, or eight where the end is near, see what one at a time would */
-static void sees_every_byte_at_every_place(void **state)
+TEST_CASE(sees_every_byte_at_every_place)
 {
-    (void)state;
     for (int byte = 1; byte < 0x80; byte++)
         for (size_t len = 1; len < 36; len++)
             for (size_t at = 0; at < len; at++) {
@@ -160,7 +152,7 @@ static void sees_every_byte_at_every_place(void **state)
 }
 
 /* 1.11: what is written in another way than it came, or is more than a byte, at every place of a long string */
-static void writes_alike_at_every_place(void **state)
+TEST_CASE(writes_alike_at_every_place)
 {
     static const struct {
         const char *in, *out; /* out NULL: refused */
@@ -169,7 +161,6 @@ static void writes_alike_at_every_place(void **state)
                 {"\xe2\x80\xa8", "\\u2028"}, {"\xc2\x85", "\\u0085"}, {"\\x", NULL}, {"\xe2\x80", NULL}, {"\xc0\x80", NULL},
                 {"\x80", NULL}, {"\\ud83d", NULL}};
 
-    (void)state;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++)
         for (int before = 0; before < 36; before++)
             for (int blanks = 0; blanks <= 40; blanks += 40) {
@@ -185,9 +176,8 @@ static void writes_alike_at_every_place(void **state)
 }
 
 /* 1.11: minified, members in order, lexemes verbatim; 1.14: nulls, 19.99 */
-static void keeps_values(void **state)
+TEST_CASE(keeps_values)
 {
-    (void)state;
     accept_text(" { \"b\" : [ 1 , 2.50 , -0 , 1E+2 , 19.99 ] ,\r\n\t\"a\" : null , \"c\" : { } , \"d\" : [ ] } ",
                 "{\"b\":[1,2.50,-0,1E+2,19.99],\"a\":null,\"c\":{},\"d\":[]}");
     accept_text("9007199254740993", "9007199254740993");
@@ -198,11 +188,10 @@ static void keeps_values(void **state)
 }
 
 /* 1.11: numbers */
-static void bounds_numbers(void **state)
+TEST_CASE(bounds_numbers)
 {
     char digits[512];
 
-    (void)state;
     memset(digits, '1', sizeof digits);
     digits[300] = '\0';
     accept_text(digits, digits);
@@ -238,12 +227,11 @@ static void bounds_numbers(void **state)
 }
 
 /* 1.11: depth */
-static void bounds_depth(void **state)
+TEST_CASE(bounds_depth)
 {
     struct buf in;
     struct json_rules rules = json_request_rules;
 
-    (void)state;
     for (size_t depth = 64; depth <= 65; depth++) {
         buf_init(&in, 1024);
         for (size_t i = 0; i < depth; i++)
@@ -269,12 +257,11 @@ static void bounds_depth(void **state)
 }
 
 /* 1.11: nodes; 1.14: 150,000 numbers */
-static void bounds_nodes(void **state)
+TEST_CASE(bounds_nodes)
 {
     struct buf in;
     struct document d;
 
-    (void)state;
     repeat(&in, "[0", ",0", 199998, "]"); /* 199,999 numbers and the array */
     accept_as(buf_peek(&in), &json_request_rules, buf_peek(&in));
     buf_fini(&in);
@@ -293,12 +280,11 @@ static void bounds_nodes(void **state)
 }
 
 /* 1.14: a long base64 string */
-static void passes_long_strings(void **state)
+TEST_CASE(passes_long_strings)
 {
     struct buf in;
     struct document d;
 
-    (void)state;
     repeat(&in, "{\"blob\":\"", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5eg==", 75000, "\"}");
     assert_true(buf_len(&in) > 5400000);
     read_doc(&d, buf_peek(&in), &json_reply_rules);
@@ -310,12 +296,11 @@ static void passes_long_strings(void **state)
 }
 
 /* 1.11: the cap on canonical bytes; a cap below the input's length is no refusal where the result fits */
-static void bounds_canonical_bytes(void **state)
+TEST_CASE(bounds_canonical_bytes)
 {
     struct json_fault fault;
     struct buf out;
 
-    (void)state;
     for (size_t cap = 0; cap < 20; cap++) {
         struct span in = LIT("[ 1 ,  \"a\\u000a\xc2\x85\" , { } ]");
         struct span canonical = LIT("[1,\"a\\n\\u0085\",{}]");
@@ -330,12 +315,11 @@ static void bounds_canonical_bytes(void **state)
     }
 }
 
-static void appends_behind_what_is_there(void **state)
+TEST_CASE(appends_behind_what_is_there)
 {
     struct json_fault fault;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 100);
     assert_int_equal(buf_add_text(&out, "data: "), CODE_OK);
     assert_int_equal(json_read(LIT("[ 1 ]"), &json_file_rules, &out, NULL, NULL, &fault), CODE_OK);
@@ -345,11 +329,10 @@ static void appends_behind_what_is_there(void **state)
     buf_fini(&out);
 }
 
-static void names_the_place(void **state)
+TEST_CASE(names_the_place)
 {
     struct document d;
 
-    (void)state;
     read_doc(&d, LIT("{\"a\": 1, \"b\": 01}"), &json_file_rules);
     assert_int_equal(d.fault.offset, 14);
     free_doc(&d);
@@ -362,14 +345,13 @@ static void names_the_place(void **state)
     free_doc(&d);
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
     struct span in = LIT("{\"a\\n\":[1,\"x\\u0085\",{\"k\\t\":null}],\"b\":{\"c\":\"d\"},\"1\":1,\"2\":1,\"3\":1,\"4\":1,"
                          "\"5\":1,\"6\":1,\"7\":1,\"8\":1,\"9\":1,\"10\":[{\"11\":[1,2,3,4,5,6,7,8,9]}]}");
     uint64_t n;
     struct document d;
 
-    (void)state;
     for (n = 1;; n++) {
         buf_init(&d.canon, CANON_CAP);
         arena_init(&d.arena, CANON_CAP);
@@ -391,28 +373,4 @@ static void fails_without_memory(void **state)
     free_doc(&d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_what_is_not_the_grammar),
-        cmocka_unit_test(refuses_nul_and_utf16),
-        cmocka_unit_test(refuses_byte_order_mark),
-        cmocka_unit_test(refuses_bad_strings),
-        cmocka_unit_test(refuses_bad_utf8),
-        cmocka_unit_test(writes_canonical_strings),
-        cmocka_unit_test(escapes_separators),
-        cmocka_unit_test(sees_every_byte_at_every_place),
-        cmocka_unit_test(writes_alike_at_every_place),
-        cmocka_unit_test(keeps_values),
-        cmocka_unit_test(bounds_numbers),
-        cmocka_unit_test(bounds_depth),
-        cmocka_unit_test(bounds_nodes),
-        cmocka_unit_test(passes_long_strings),
-        cmocka_unit_test(bounds_canonical_bytes),
-        cmocka_unit_test(appends_behind_what_is_there),
-        cmocka_unit_test(names_the_place),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -6,7 +6,7 @@
 
 
 /* 2.1: `decode: [json]`: what a string says that is JSON for some reader. NULL: nothing. */
-static void test_texts(void **state)
+TEST_CASE(test_texts)
 {
     static const struct {
         const char *text, *said;
@@ -62,7 +62,6 @@ static void test_texts(void **state)
     };
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1 << 16);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum code code;
@@ -78,12 +77,11 @@ static void test_texts(void **state)
     buf_fini(&out);
 }
 
-static void test_bounds(void **state)
+TEST_CASE(test_bounds)
 {
     char text[4096];
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1 << 16);
     memset(text, '[', 1024);
     memset(text + 1024, ']', 1024);
@@ -101,9 +99,4 @@ static void test_bounds(void **state)
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_bounds)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,12 +4,11 @@
 #include "json_help.h"
 
 /* 11.15: a text is read with its tree, or there is none; the densest of so many bytes has room for its tree. */
-static void reads_or_has_none(void **state)
+TEST_CASE(reads_or_has_none)
 {
     struct json_text text;
     struct buf dense;
 
-    (void)state;
     assert_int_equal(json_text_read(&text, SPAN_LIT(" {\"a\" : \"b\\n\"} "), &json_file_rules, 16), CODE_OK);
     assert_true(span_is(json_member_text(text.root, "a"), "b\n"));
     assert_true(span_is(text.root->raw, "{\"a\":\"b\\n\"}"));
@@ -35,9 +34,8 @@ static void reads_or_has_none(void **state)
     buf_fini(&dense);
 }
 
-static void says_what_is_json(void **state)
+TEST_CASE(says_what_is_json)
 {
-    (void)state;
     assert_true(json_text_is(SPAN_LIT("[\"a\",1e3]"), 64));
     assert_true(json_text_is(SPAN_LIT("42"), 2));
     assert_false(json_text_is(SPAN_LIT("420"), 2));
@@ -45,9 +43,4 @@ static void says_what_is_json(void **state)
     assert_false(json_text_is(SPAN_NONE, 64));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_or_has_none), cmocka_unit_test(says_what_is_json)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

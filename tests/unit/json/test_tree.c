@@ -4,12 +4,11 @@
 static const char sample[] =
     "{\"a\":[1,-2.5e3,\"x\\ny\",null,true,false,[],{}],\"b\\t\":{\"c\":\"\\u2028\",\"d\":{\"e\":0}},\"\":\"plain\"}";
 
-static void builds_the_tree(void **state)
+TEST_CASE(builds_the_tree)
 {
     struct document d;
     const struct json_node *list, *node;
 
-    (void)state;
     read_doc(&d, span_text(sample), &json_request_rules);
     assert_int_equal(d.code, CODE_OK);
     assert_int_equal(d.root->type, JSON_OBJECT);
@@ -65,13 +64,12 @@ static enum code note(void *context, const struct json_event *event)
                     event->index, SPAN_ARG(event->key), SPAN_ARG(event->text), event->member, event->begin, event->end);
 }
 
-static void walks_with_events(void **state)
+TEST_CASE(walks_with_events)
 {
     struct trace trace = {.stop_at = 0};
     struct json_fault fault;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     buf_init(&trace.text, 10000);
     assert_int_equal(buf_add_text(&out, "12345"), CODE_OK); /* offsets count from here */
@@ -96,14 +94,13 @@ static void walks_with_events(void **state)
     buf_fini(&out);
 }
 
-static void leaves_deep_strings_undecoded(void **state)
+TEST_CASE(leaves_deep_strings_undecoded)
 {
     struct json_rules rules = json_reply_rules;
     struct trace trace = {.stop_at = 0};
     struct json_fault fault;
     struct buf out;
 
-    (void)state;
     rules.text_depth = 1;
     buf_init(&out, 1000);
     buf_init(&trace.text, 10000);
@@ -121,12 +118,11 @@ static void leaves_deep_strings_undecoded(void **state)
     buf_fini(&out);
 }
 
-static void an_event_ends_the_walk(void **state)
+TEST_CASE(an_event_ends_the_walk)
 {
     struct json_fault fault;
     struct buf out;
 
-    (void)state;
     for (uint32_t stop = 1; stop <= 14; stop++) {
         struct trace trace = {.stop_at = stop};
         enum code code;
@@ -150,14 +146,13 @@ static enum code ignore(void *context, const struct json_event *event)
     return CODE_OK;
 }
 
-static void walk_fails_without_memory(void **state)
+TEST_CASE(walk_fails_without_memory)
 {
     struct json_fault fault;
     struct buf out;
     uint64_t n;
     enum code code;
 
-    (void)state;
     for (n = 1;; n++) {
         buf_init(&out, 1000);
         mem_fail_at(n, 0);
@@ -210,14 +205,13 @@ static void end_growing(struct growing *growing, struct buf *out)
 }
 
 /* 11.3: the same tree as json_read's of that value, over the walk's own bytes, and the same events */
-static void grows_a_tree_beside_events(void **state)
+TEST_CASE(grows_a_tree_beside_events)
 {
     static const char *const values[] = {NULL, "a", "b\t", "d", "c"};
     struct growing bare, growing;
     struct buf bare_out, out;
     struct document d;
 
-    (void)state;
     read_doc(&d, span_text(sample), &json_reply_rules);
     assert_int_equal(walk_growing(&bare, "nowhere", 1 << 20, &json_reply_rules, &bare_out), CODE_OK);
     assert_null(bare.tree.root);
@@ -241,11 +235,10 @@ static void grows_a_tree_beside_events(void **state)
 }
 
 /* Where there is no room for it, the walk goes on. */
-static void walks_on_without_a_tree(void **state)
+TEST_CASE(walks_on_without_a_tree)
 {
     size_t full = 0;
 
-    (void)state;
     for (size_t bytes = 0;; bytes += 64) {
         struct growing growing;
         struct buf out;
@@ -284,7 +277,7 @@ static bool is_spelled_alike(const char *a, const char *b)
 }
 
 /* 1.20: numbers are compared as the decimals that were written */
-static void compares_decimals(void **state)
+TEST_CASE(compares_decimals)
 {
     static const char *const equal[][2] = {
         {"10", "10.0"}, {"10", "1e1"}, {"10", "0.1e2"}, {"10", "100e-1"}, {"0", "-0"}, {"0", "0e99999999999999999999"},
@@ -299,7 +292,6 @@ static void compares_decimals(void **state)
         "1.0000000000000000000001", "2", "9", "9.5", "10", "11", "99", "100", "9007199254740992", "9007199254740993", "1e20",
         "1.1e20", "1e300", "1.7976931348623157e308"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof equal / sizeof equal[0]; i++) {
         assert_int_equal(compare(equal[i][0], equal[i][1]), 0);
         assert_int_equal(compare(equal[i][1], equal[i][0]), 0);
@@ -315,7 +307,7 @@ static void compares_decimals(void **state)
         }
 }
 
-static void knows_integers(void **state)
+TEST_CASE(knows_integers)
 {
     static const char *const whole[] = {"0", "-0", "1", "-17", "5.0", "1e2", "1.5e1", "1.50e1", "100e-2", "0e-9", "0.00",
                                         "1234.000", "1e300", "1e99999999999999999999"};
@@ -326,7 +318,6 @@ static void knows_integers(void **state)
     static const char *const safe[] = {"9007199254740991", "-9007199254740991", "0", "1e15", "9007199254740991.5",
                                        "9007199254740992.5", "0.1"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         assert_true(json_number_is_integer(span_text(whole[i])));
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
@@ -354,9 +345,8 @@ static bool equal_texts(const char *a, const char *b)
     return equal;
 }
 
-static void compares_values(void **state)
+TEST_CASE(compares_values)
 {
-    (void)state;
     assert_true(equal_texts("{\"a\":1,\"b\":[1,2],\"c\":null}", "{\"c\":null,\"b\":[1.0,2e0],\"a\":10e-1}"));
     assert_true(equal_texts("\"\\u0041\"", "\"A\""));
     assert_true(equal_texts("[[],{}]", "[[],{}]"));
@@ -376,7 +366,7 @@ static void compares_values(void **state)
 }
 
 /* 7.4: sums are exact, or there is none. */
-static void test_scaled(void **state)
+TEST_CASE(test_scaled)
 {
     static const struct {
         const char *lexeme;
@@ -392,7 +382,6 @@ static void test_scaled(void **state)
         {"-1", CODE_INVALID, 0}, {"-1e-9", CODE_INVALID, 0}, {"100.0000001", CODE_INVALID, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t value = 7;
 
@@ -402,20 +391,4 @@ static void test_scaled(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builds_the_tree),
-        cmocka_unit_test(walks_with_events),
-        cmocka_unit_test(leaves_deep_strings_undecoded), cmocka_unit_test(an_event_ends_the_walk),
-        cmocka_unit_test(walk_fails_without_memory),
-        cmocka_unit_test(grows_a_tree_beside_events),
-        cmocka_unit_test(walks_on_without_a_tree),
-        cmocka_unit_test(compares_decimals),
-        cmocka_unit_test(knows_integers),
-        cmocka_unit_test(compares_values),
-        cmocka_unit_test(test_scaled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

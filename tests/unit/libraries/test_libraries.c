@@ -3,14 +3,13 @@
 #include "libraries/libraries.h"
 #include "fakes/cm.h"
 
-static void test_tried(void **state)
+TEST_CASE(test_tried)
 {
     static const char *const other[] = {"SQLite 3.4.0", "SQLite 3.400.0", "SQLite 3.47.0", "OpenSSL 3.4.1", "PCRE2 10.43",
                                         "libcurl/8.19.0 x",
                                         "libpg_query, PostgreSQL 18.0", "llhttp 10.1.0", "utf8proc 2.11.0", "SQLite", ""};
     const char *texts[LIBRARIES];
 
-    (void)state;
     assert_int_equal(libraries_say(false, texts), LIBRARIES - 1);
     assert_int_equal(libraries_say(true, texts), LIBRARIES);
     for (size_t i = 0; i < LIBRARIES; i++)
@@ -22,9 +21,4 @@ static void test_tried(void **state)
         assert_false(library_is_tried(other[i]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tried)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-static void texts_of_known_moments(void **state)
+TEST_CASE(texts_of_known_moments)
 {
     static const struct {
         int64_t us;
@@ -23,18 +23,16 @@ static void texts_of_known_moments(void **state)
     };
     char text[CLOCK_TEXT_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         clock_text(known[i].us, text);
         assert_string_equal(text, known[i].text);
     }
 }
 
-static void text_agrees_with_the_c_library(void **state)
+TEST_CASE(text_agrees_with_the_c_library)
 {
     char text[CLOCK_TEXT_BYTES], expected[64];
 
-    (void)state;
     /* A prime step passes through all months, leap years and times of day. */
     for (int64_t second = 0; second < INT64_C(8000000000); second += 7654321) {
         time_t t = (time_t)second;
@@ -47,12 +45,11 @@ static void text_agrees_with_the_c_library(void **state)
     }
 }
 
-static void clocks_move_on(void **state)
+TEST_CASE(clocks_move_on)
 {
     int64_t wall = clock_wall_us(), monotonic = clock_monotonic_us(), cpu = clock_thread_cpu_us();
     volatile unsigned work = 0;
 
-    (void)state;
     assert_true(wall > INT64_C(1700000000) * 1000000);
     while (clock_monotonic_us() - monotonic < 2000)
         work++;
@@ -60,25 +57,14 @@ static void clocks_move_on(void **state)
     assert_true(clock_thread_cpu_us() > cpu);
 }
 
-static void after_ms_is_that_much_later(void **state)
+TEST_CASE(after_ms_is_that_much_later)
 {
     int64_t before = clock_monotonic_us();
     struct timespec until = clock_after_ms(1999);
     int64_t us = (int64_t)until.tv_sec * 1000000 + until.tv_nsec / 1000 - before, took = clock_monotonic_us() - before;
 
-    (void)state;
     assert_in_range(until.tv_nsec, 0, 999999999);
     assert_in_range(us, 1998000, 2000000 + took);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_of_known_moments),
-        cmocka_unit_test(text_agrees_with_the_c_library),
-        cmocka_unit_test(clocks_move_on),
-        cmocka_unit_test(after_ms_is_that_much_later),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

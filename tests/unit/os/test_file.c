@@ -42,13 +42,12 @@ static enum code read_as(enum file_kind kind, size_t max_bytes, struct buf *out,
     return file_read(path, kind, max_bytes, out, why);
 }
 
-static void makes_and_reads_whole(void **state)
+TEST_CASE(makes_and_reads_whole)
 {
     struct why why = {.text = ""};
     struct buf out;
     struct stat stat_buf;
 
-    (void)state;
     assert_ok(file_create(in_folder("key"), 0600, SPAN_LIT("secret\n"), &why));
     assert_ok(stat(path, &stat_buf));
     assert_int_equal(stat_buf.st_mode & 07777, 0600);
@@ -66,12 +65,11 @@ static void makes_and_reads_whole(void **state)
     unlink(path);
 }
 
-static void the_mode_is_what_was_asked_for(void **state)
+TEST_CASE(the_mode_is_what_was_asked_for)
 {
     mode_t before = umask(0077);
     struct stat stat_buf;
 
-    (void)state;
     assert_ok(file_create(in_folder("public"), 0644, SPAN_LIT(""), NULL));
     umask(before);
     assert_ok(stat(path, &stat_buf));
@@ -80,7 +78,7 @@ static void the_mode_is_what_was_asked_for(void **state)
     unlink(path);
 }
 
-static void permissions_decide_by_kind(void **state)
+TEST_CASE(permissions_decide_by_kind)
 {
     static const struct {
         mode_t mode;
@@ -93,7 +91,6 @@ static void permissions_decide_by_kind(void **state)
     struct why why;
     struct buf out;
 
-    (void)state;
     assert_ok(file_create(in_folder("modes"), 0600, SPAN_LIT("x"), NULL));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_ok(chmod(path, cases[i].mode));
@@ -111,12 +108,11 @@ static void permissions_decide_by_kind(void **state)
     unlink(path);
 }
 
-static void only_regular_files(void **state)
+TEST_CASE(only_regular_files)
 {
     struct why why;
     struct buf out;
 
-    (void)state;
     assert_ok(mkfifo(in_folder("fifo"), 0600));
     assert_int_equal(read_as(FILE_ANY, 9, &out, &why), CODE_DENIED); /* and does not wait for a writer */
     assert_non_null(strstr(why.text, "regular file"));
@@ -137,11 +133,10 @@ static void only_regular_files(void **state)
     buf_fini(&out);
 }
 
-static void nothing_is_made_over_a_link_or_nowhere(void **state)
+TEST_CASE(nothing_is_made_over_a_link_or_nowhere)
 {
     char target[PATH_MAX];
 
-    (void)state;
     snprintf(target, sizeof target, "%s", in_folder("target"));
     assert_ok(symlink(target, in_folder("link")));
     assert_int_equal(file_create(path, 0600, SPAN_LIT("x"), NULL), CODE_EXISTS);
@@ -158,13 +153,12 @@ static void nothing_is_made_over_a_link_or_nowhere(void **state)
     assert_int_equal(file_create(in_folder("no/such/folder"), 0600, SPAN_LIT("x"), NULL), CODE_NOT_FOUND);
 }
 
-static void short_memory_is_an_error(void **state)
+TEST_CASE(short_memory_is_an_error)
 {
     struct why why = {.text = ""};
     struct buf out;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     assert_ok(file_create(in_folder("memory"), 0600, SPAN_LIT("content"), &why));
     buf_init(&out, 1 << 20);
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
@@ -189,7 +183,7 @@ static void short_memory_is_an_error(void **state)
     unlink(path);
 }
 
-static void beside(void **state)
+TEST_CASE(beside)
 {
     static const char *const cases[][3] = {
         {"callgate.yaml", "gate.pem", "gate.pem"},
@@ -199,7 +193,6 @@ static void beside(void **state)
         {"/c.yaml", "", "/"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *got = file_beside(cases[i][0], span_text(cases[i][1]));
 
@@ -208,12 +201,11 @@ static void beside(void **state)
     }
 }
 
-static void replaces_in_one_step(void **state)
+TEST_CASE(replaces_in_one_step)
 {
     struct why why = {""};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 100);
     assert_ok(file_replace(in_folder("place"), 0640, SPAN_LIT("first\n"), &why));
     assert_ok(file_create(in_folder("place.new"), 0600, SPAN_LIT("left behind"), &why));
@@ -226,18 +218,4 @@ static void replaces_in_one_step(void **state)
     assert_int_equal(unlink(in_folder("place")), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_and_reads_whole),
-        cmocka_unit_test(the_mode_is_what_was_asked_for),
-        cmocka_unit_test(permissions_decide_by_kind),
-        cmocka_unit_test(only_regular_files),
-        cmocka_unit_test(nothing_is_made_over_a_link_or_nowhere),
-        cmocka_unit_test(short_memory_is_an_error),
-        cmocka_unit_test(beside),
-        cmocka_unit_test(replaces_in_one_step),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_MAIN(make_folder, remove_folder)

@@ -26,12 +26,11 @@ static void on_arrived(void *context)
     box->calls++;
 }
 
-static void pokes_are_coalesced(void **state)
+TEST_CASE(pokes_are_coalesced)
 {
     struct loop *loop;
     struct box box = {.calls = 0};
 
-    (void)state;
     assert_ok(loop_new(&loop));
     assert_ok(inbox_init(&box.inbox, loop, on_arrived, &box));
     assert_ok(loop_turn(loop, 0));
@@ -61,13 +60,12 @@ static void send_many(void *argument)
     }
 }
 
-static void no_poke_of_two_threads_is_lost(void **state)
+TEST_CASE(no_poke_of_two_threads_is_lost)
 {
     struct loop *loop;
     struct box box = {.calls = 0};
     struct thread threads[2] = {{.started = false}, {.started = false}};
 
-    (void)state;
     assert_ok(loop_new(&loop));
     assert_ok(inbox_init(&box.inbox, loop, on_arrived, &box));
     for (int i = 0; i < 2; i++)
@@ -100,13 +98,12 @@ static void look(void *argument)
     looked->term_is_blocked = sigismember(&set, SIGTERM) == 1;
 }
 
-static void a_thread_has_its_name_and_no_signals(void **state)
+TEST_CASE(a_thread_has_its_name_and_no_signals)
 {
     struct thread thread = {.started = false};
     struct looked looked;
     sigset_t set;
 
-    (void)state;
     assert_ok(thread_start(&thread, "a name longer than sixteen", look, &looked, NULL));
     thread_join(&thread);
     thread_join(&thread); /* once more is fine */
@@ -125,12 +122,11 @@ static void wait_for_gate(void *argument)
         usleep(500);
 }
 
-static void joining_waits_as_long_as_it_may(void **state)
+TEST_CASE(joining_waits_as_long_as_it_may)
 {
     static atomic_bool open;
     struct thread thread = {.started = false};
 
-    (void)state;
     assert_true(thread_join_within(&thread, 1));
     assert_ok(thread_start(&thread, "waiter", wait_for_gate, &open, NULL));
     assert_false(thread_join_within(&thread, 20));
@@ -139,14 +135,4 @@ static void joining_waits_as_long_as_it_may(void **state)
     assert_false(thread.started);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pokes_are_coalesced),
-        cmocka_unit_test(no_poke_of_two_threads_is_lost),
-        cmocka_unit_test(a_thread_has_its_name_and_no_signals),
-        cmocka_unit_test(joining_waits_as_long_as_it_may),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

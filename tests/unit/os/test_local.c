@@ -37,18 +37,16 @@ static int teardown(void **state)
 }
 
 /* In tests both ends of every pair are this process's own: what the gate refuses as a circle. */
-static void an_introduction_is_whole_or_nothing(void **state)
+TEST_CASE_WITH(an_introduction_is_whole_or_nothing, setup, teardown)
 {
-    (void)state;
     assert_int_equal(stream_handshake(stream), IO_WANT_READ);
     assert_int_equal(local_introduce(front[0], SPAN_LIT("files"), digest, back[1]), CODE_OK);
     assert_int_equal(stream_handshake(stream), IO_FAIL);
     assert_string_equal(stream_fault(stream), "what was handed over is no end of a Unix stream socket");
 }
 
-static void pieces_are_waited_for(void **state)
+TEST_CASE_WITH(pieces_are_waited_for, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < LOCAL_INTRODUCTION_BYTES; i++) {
         assert_int_equal(stream_handshake(stream), IO_WANT_READ);
         assert_int_equal(write(front[0], "", 1), 1);
@@ -57,16 +55,15 @@ static void pieces_are_waited_for(void **state)
     assert_string_equal(stream_fault(stream), "the introduction is not of this version");
 }
 
-static void an_end_within_it_is_an_end(void **state)
+TEST_CASE_WITH(an_end_within_it_is_an_end, setup, teardown)
 {
-    (void)state;
     assert_int_equal(write(front[0], "callgate-pipe-2", 16), 16);
     sock_close(&front[0]);
     assert_int_equal(stream_handshake(stream), IO_EOF);
 }
 
 /* 10.8: with another process at the other ends all is well, and it tells what it reads. */
-static void a_child_introduces_itself(void **state)
+TEST_CASE_WITH(a_child_introduces_itself, setup, teardown)
 {
     struct stream *handed;
     size_t done = 0;
@@ -74,7 +71,6 @@ static void a_child_introduces_itself(void **state)
     uid_t uid;
     pid_t pid, child;
 
-    (void)state;
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -102,14 +98,13 @@ static void a_child_introduces_itself(void **state)
     assert_memory_equal(got, "next", 4); /* what follows the introduction is the stream's */
 }
 
-static void a_place_is_taken_once(void **state)
+TEST_CASE(a_place_is_taken_once)
 {
     char folder[] = "/tmp/callgate-local-XXXXXX", path[64], far[200];
     struct why why = {""};
     struct stat status;
     int first, second;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/s", folder);
     assert_int_equal(local_connect(path, &first), CODE_NOT_FOUND);
@@ -135,13 +130,12 @@ static void a_place_is_taken_once(void **state)
     assert_int_equal(local_connect(far, &first), CODE_IO);
 }
 
-static void descriptors_come_with_their_message_or_not_at_all(void **state)
+TEST_CASE_WITH(descriptors_come_with_their_message_or_not_at_all, setup, teardown)
 {
     uint64_t said = 7, heard = 0;
     int got[3] = {-1, -1, -1};
     size_t count = 3;
 
-    (void)state;
     assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_BUSY);
     assert_int_equal(count, 0);
     assert_int_equal(local_hand(front[1], span_of((const char *)&said, sizeof said), back, 2), CODE_OK);
@@ -176,7 +170,7 @@ static void descriptors_come_with_their_message_or_not_at_all(void **state)
 }
 
 /* Datagrams: who sends keeps no place, and waits for room for as long as he wants. */
-static void what_is_posted_comes_whole_or_not_at_all(void **state)
+TEST_CASE_WITH(what_is_posted_comes_whole_or_not_at_all, setup, teardown)
 {
     char folder[] = "/tmp/callgate-local-XXXXXX", path[64], heard[5] = "";
     const int64_t began_us = clock_monotonic_us();
@@ -184,7 +178,6 @@ static void what_is_posted_comes_whole_or_not_at_all(void **state)
     int place, got[2] = {-1, -1};
     size_t count = 2;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/s", folder);
     assert_int_equal(local_post(path, SPAN_LIT("word"), back, 2, 1000), CODE_NOT_FOUND);
@@ -230,13 +223,12 @@ static void lingering(int *fd, int *other)
     sock_close(&listener);
 }
 
-static void a_strangers_connection_holds_nobody_up(void **state)
+TEST_CASE_WITH(a_strangers_connection_holds_nobody_up, setup, teardown)
 {
     int64_t began_us = clock_monotonic_us();
     int fd, other, got = -1;
     size_t count = 0;
 
-    (void)state;
     lingering(&fd, &other);
     assert_int_equal(local_hand(front[1], SPAN_LIT("x"), &fd, 1), CODE_OK);
     (void)close(fd); /* waits for nothing yet, since the message has it, too */
@@ -245,18 +237,4 @@ static void a_strangers_connection_holds_nobody_up(void **state)
     sock_close(&other);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_introduction_is_whole_or_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_strangers_connection_holds_nobody_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(pieces_are_waited_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_end_within_it_is_an_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_child_introduces_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(descriptors_come_with_their_message_or_not_at_all, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_posted_comes_whole_or_not_at_all, setup, teardown),
-        cmocka_unit_test(a_place_is_taken_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -55,13 +55,12 @@ static void watch(struct watched *w, struct loop *loop, int fd, unsigned wanted)
     loop_watch_want(loop, &w->watch, wanted);
 }
 
-static void reports_reading_and_writing_level_triggered(void **state)
+TEST_CASE(reports_reading_and_writing_level_triggered)
 {
     struct loop *loop = new_loop();
     struct watched w;
     int fds[2];
 
-    (void)state;
     make_pair(fds);
     watch(&w, loop, fds[0], LOOP_READ);
     assert_ok(loop_turn(loop, 0));
@@ -85,13 +84,12 @@ static void reports_reading_and_writing_level_triggered(void **state)
     assert_null(loop);
 }
 
-static void a_change_of_mind_within_a_turn_is_not_told(void **state)
+TEST_CASE(a_change_of_mind_within_a_turn_is_not_told)
 {
     struct loop *loop = new_loop();
     struct watched w;
     int fds[2];
 
-    (void)state;
     make_pair(fds);
     watch(&w, loop, fds[0], LOOP_READ);
     assert_ok(loop_turn(loop, 0));
@@ -107,13 +105,12 @@ static void a_change_of_mind_within_a_turn_is_not_told(void **state)
     loop_free(&loop);
 }
 
-static void a_watch_removed_by_another_is_not_called(void **state)
+TEST_CASE(a_watch_removed_by_another_is_not_called)
 {
     struct loop *loop = new_loop();
     struct watched a, b;
     int first[2], second[2];
 
-    (void)state;
     make_pair(first);
     make_pair(second);
     watch(&a, loop, first[0], LOOP_READ);
@@ -133,13 +130,12 @@ static void a_watch_removed_by_another_is_not_called(void **state)
     loop_free(&loop);
 }
 
-static void a_hangup_is_reported_with_what_was_wanted(void **state)
+TEST_CASE(a_hangup_is_reported_with_what_was_wanted)
 {
     struct loop *loop = new_loop();
     struct watched w;
     int fds[2];
 
-    (void)state;
     make_pair(fds);
     watch(&w, loop, fds[0], LOOP_WRITE);
     assert_ok(loop_turn(loop, 0));
@@ -151,13 +147,12 @@ static void a_hangup_is_reported_with_what_was_wanted(void **state)
     loop_free(&loop);
 }
 
-static void a_hangup_that_nobody_wants_does_not_spin(void **state)
+TEST_CASE(a_hangup_that_nobody_wants_does_not_spin)
 {
     struct loop *loop = new_loop();
     struct watched w;
     int fds[2];
 
-    (void)state;
     make_pair(fds);
     watch(&w, loop, fds[0], LOOP_READ);
     w.stops = true;
@@ -179,13 +174,12 @@ static void a_hangup_that_nobody_wants_does_not_spin(void **state)
     loop_free(&loop);
 }
 
-static void a_descriptor_that_epoll_refuses_ends_its_connection_only(void **state)
+TEST_CASE(a_descriptor_that_epoll_refuses_ends_its_connection_only)
 {
     struct loop *loop = new_loop();
     struct watched refused, good;
     int fds[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* epoll takes no regular files */
 
-    (void)state;
     assert_true(file != -1);
     make_pair(fds);
     watch(&refused, loop, file, LOOP_READ);
@@ -201,13 +195,12 @@ static void a_descriptor_that_epoll_refuses_ends_its_connection_only(void **stat
     loop_free(&loop);
 }
 
-static void what_must_be_watched_says_at_once_when_it_cannot(void **state)
+TEST_CASE(what_must_be_watched_says_at_once_when_it_cannot)
 {
     struct loop *loop = new_loop();
     struct watched w = {.loop = loop};
     int fds[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-    (void)state;
     make_pair(fds);
     loop_watch_init(&w.watch, file, on_ready, &w);
     assert_int_equal(loop_watch_begin(loop, &w.watch, LOOP_READ), CODE_IO);
@@ -224,12 +217,11 @@ static void what_must_be_watched_says_at_once_when_it_cannot(void **state)
     loop_free(&loop);
 }
 
-static void again_does_not_sleep(void **state)
+TEST_CASE(again_does_not_sleep)
 {
     struct loop *loop = new_loop();
     int64_t before = clock_monotonic_us();
 
-    (void)state;
     loop_again(loop);
     assert_ok(loop_turn(loop, 600000000));
     assert_true(clock_monotonic_us() - before < 300000000);
@@ -267,14 +259,13 @@ static void init_fired(struct fired *fired, struct loop *loop)
     loop_timer_init(&fired->timer, on_fire, fired);
 }
 
-static void many_timers_fire_in_order_whatever_was_moved_or_cancelled(void **state)
+TEST_CASE(many_timers_fire_in_order_whatever_was_moved_or_cancelled)
 {
     static struct fired fired[TIMERS];
     static int64_t due[TIMERS];
     struct fake_clock clock = {.now_us = 1000};
     struct loop *loop = new_loop();
 
-    (void)state;
     fake_clock_install(&clock, loop);
     srand(7); /* the same numbers each time */
     for (int i = 0; i < TIMERS; i++) {
@@ -301,13 +292,12 @@ static void many_timers_fire_in_order_whatever_was_moved_or_cancelled(void **sta
     loop_free(&loop);
 }
 
-static void a_timer_may_cancel_another_that_is_due_too(void **state)
+TEST_CASE(a_timer_may_cancel_another_that_is_due_too)
 {
     struct fake_clock clock = {0};
     struct loop *loop = new_loop();
     struct fired a, b;
 
-    (void)state;
     fake_clock_install(&clock, loop);
     init_fired(&a, loop);
     init_fired(&b, loop);
@@ -320,13 +310,12 @@ static void a_timer_may_cancel_another_that_is_due_too(void **state)
     loop_free(&loop);
 }
 
-static void a_timer_that_arms_itself_at_once_fires_once_a_turn(void **state)
+TEST_CASE(a_timer_that_arms_itself_at_once_fires_once_a_turn)
 {
     struct fake_clock clock = {0};
     struct loop *loop = new_loop();
     struct fired a;
 
-    (void)state;
     fake_clock_install(&clock, loop);
     init_fired(&a, loop);
     a.again_us = 0;
@@ -352,14 +341,13 @@ static void arm_at_once(void *context, unsigned ready)
 }
 
 /* 5.24: what is stirred by an event takes no turn of its own */
-static void a_timer_that_an_event_arms_at_once_fires_in_its_turn(void **state)
+TEST_CASE(a_timer_that_an_event_arms_at_once_fires_in_its_turn)
 {
     struct loop *loop = new_loop();
     struct loop_watch watch;
     struct fired a;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     init_fired(&a, loop);
     arms = &a;
@@ -374,13 +362,12 @@ static void a_timer_that_an_event_arms_at_once_fires_in_its_turn(void **state)
     loop_free(&loop);
 }
 
-static void the_wait_ends_when_a_timer_is_due(void **state)
+TEST_CASE(the_wait_ends_when_a_timer_is_due)
 {
     struct loop *loop = new_loop();
     struct fired a;
     int64_t before = clock_monotonic_us();
 
-    (void)state;
     init_fired(&a, loop);
     assert_ok(loop_timer_arm(loop, &a.timer, 4000));
     while (a.count == 0)
@@ -390,13 +377,12 @@ static void the_wait_ends_when_a_timer_is_due(void **state)
     loop_free(&loop);
 }
 
-static void without_memory_nothing_is_armed(void **state)
+TEST_CASE(without_memory_nothing_is_armed)
 {
     struct loop *loop = new_loop();
     struct loop *none;
     struct fired a;
 
-    (void)state;
     init_fired(&a, loop);
     mem_fail_at(1, 0);
     assert_int_equal(loop_timer_arm(loop, &a.timer, 1), CODE_NOMEM);
@@ -411,24 +397,4 @@ static void without_memory_nothing_is_armed(void **state)
     loop_free(&loop);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_reading_and_writing_level_triggered),
-        cmocka_unit_test(a_change_of_mind_within_a_turn_is_not_told),
-        cmocka_unit_test(a_watch_removed_by_another_is_not_called),
-        cmocka_unit_test(a_hangup_is_reported_with_what_was_wanted),
-        cmocka_unit_test(a_hangup_that_nobody_wants_does_not_spin),
-        cmocka_unit_test(a_descriptor_that_epoll_refuses_ends_its_connection_only),
-        cmocka_unit_test(what_must_be_watched_says_at_once_when_it_cannot),
-        cmocka_unit_test(again_does_not_sleep),
-        cmocka_unit_test(many_timers_fire_in_order_whatever_was_moved_or_cancelled),
-        cmocka_unit_test(a_timer_may_cancel_another_that_is_due_too),
-        cmocka_unit_test(a_timer_that_arms_itself_at_once_fires_once_a_turn),
-        cmocka_unit_test(a_timer_that_an_event_arms_at_once_fires_in_its_turn),
-        cmocka_unit_test(the_wait_ends_when_a_timer_is_due),
-        cmocka_unit_test(without_memory_nothing_is_armed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

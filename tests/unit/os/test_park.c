@@ -8,21 +8,19 @@
 
 #define ROUNDS 20000
 
-static void does_not_sleep_where_it_has_changed(void **state)
+TEST_CASE(does_not_sleep_where_it_has_changed)
 {
     atomic_int number = 1;
 
-    (void)state;
     park_sleep(&number, 0, -1);
     park_wake(&number); /* nobody */
 }
 
-static void sleeps_no_longer_than_told(void **state)
+TEST_CASE(sleeps_no_longer_than_told)
 {
     int64_t began_us = clock_monotonic_us();
     atomic_int number = 0;
 
-    (void)state;
     park_sleep(&number, 0, 0);
     park_sleep(&number, 0, 2000);
     assert_true(clock_monotonic_us() - began_us >= 2000);
@@ -47,12 +45,11 @@ static void send(void *argument)
 }
 
 /* As the audit's writer sleeps: it says so, looks once more, and sleeps for ever. A wake that is missed ends this test by its time. */
-static void misses_no_change(void **state)
+TEST_CASE(misses_no_change)
 {
     struct thread threads[2] = {{.started = false}, {.started = false}};
     struct table table = {.asleep = 0};
 
-    (void)state;
     for (int i = 0; i < 2; i++)
         assert_ok(thread_start(&threads[i], "sender", send, &table, NULL));
     for (int seen = 0; seen < 2 * ROUNDS;) {
@@ -66,12 +63,4 @@ static void misses_no_change(void **state)
         thread_join(&threads[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(does_not_sleep_where_it_has_changed), cmocka_unit_test(sleeps_no_longer_than_told),
-        cmocka_unit_test(misses_no_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -13,13 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void a_peer_is_known_by_uid_groups_and_login(void **state)
+TEST_CASE(a_peer_is_known_by_uid_groups_and_login)
 {
     struct person person;
     gid_t groups[256];
     int ends[2], count = getgroups(256, groups);
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_int_equal(person_of_peer(ends[0], &person), CODE_OK);
     assert_int_equal(person.uid, geteuid());
@@ -37,14 +36,13 @@ static void a_peer_is_known_by_uid_groups_and_login(void **state)
 }
 
 /* In a process of another group, as a person's is. */
-static void groups_are_the_peers_and_not_ours(void **state)
+TEST_CASE(groups_are_the_peers_and_not_ours)
 {
     const gid_t theirs[] = {61001, 61002};
     struct person person;
     int ends[2], status;
     pid_t child;
 
-    (void)state;
     if (geteuid() != 0) {
         print_message("not root: groups of others are not tried\n");
         skip();
@@ -103,7 +101,7 @@ static enum code login_of_peer(const char *path, enum stay stay, uid_t *login)
 }
 
 /* The number of who has ended may be another's by now; and who could leave his end to others would hide his login. */
-static void a_peer_that_has_ended_is_nobody(void **state)
+TEST_CASE(a_peer_that_has_ended_is_nobody)
 {
     char folder[] = "/tmp/callgate-person-XXXXXX", path[64];
     pid_t child = fork();
@@ -111,7 +109,6 @@ static void a_peer_that_has_ended_is_nobody(void **state)
     uid_t login;
     enum code ended;
 
-    (void)state;
     if (child == 0)
         _exit(log_in() && person_login() == 61234 ? 0 : 1);
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -130,11 +127,10 @@ static void a_peer_that_has_ended_is_nobody(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void nobody_is_no_name(void **state)
+TEST_CASE(nobody_is_no_name)
 {
     char name[PERSON_BYTES];
 
-    (void)state;
     person_name(0, PERSON_UNKNOWN, name);
     assert_string_equal(name, "root");
     person_name(0, 0, name);
@@ -149,14 +145,4 @@ static void nobody_is_no_name(void **state)
     assert_string_equal(name, "root (as uid:65534)");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_peer_is_known_by_uid_groups_and_login),
-        cmocka_unit_test(groups_are_the_peers_and_not_ours),
-        cmocka_unit_test(a_peer_that_has_ended_is_nobody),
-        cmocka_unit_test(nobody_is_no_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -88,13 +88,12 @@ static void wait_until_changes(int at_least)
     assert_true(atomic_load(&changes) >= at_least);
 }
 
-static void literals_are_there_at_once_and_names_follow(void **state)
+TEST_CASE_WITH(literals_are_there_at_once_and_names_follow, reset, NULL)
 {
     struct resolve_name names[] = {name_of("127.0.0.1", 80), name_of("::1", 81), name_of("shop", 82),
                                    name_of("nowhere", 83)};
     struct resolver *resolver;
 
-    (void)state;
     atomic_store(&stuck, true);
     resolver = start(names, 4, 0);
     assert_string_equal(first(resolver, "127.0.0.1", 80), "127.0.0.1:80");
@@ -112,7 +111,7 @@ static void literals_are_there_at_once_and_names_follow(void **state)
     resolver_free(&resolver);
 }
 
-static void a_new_address_makes_a_new_table_and_spares_the_old(void **state)
+TEST_CASE_WITH(a_new_address_makes_a_new_table_and_spares_the_old, reset, NULL)
 {
     struct resolve_name name = name_of("shop", 82);
     struct resolver *resolver = start(&name, 1, 2);
@@ -121,7 +120,6 @@ static void a_new_address_makes_a_new_table_and_spares_the_old(void **state)
     char text[SOCK_TEXT_BYTES];
     size_t count;
 
-    (void)state;
     assert_true(resolver_wait(resolver, 60000));
     old = resolver_table(resolver);
     atomic_store(&answer, 2);
@@ -137,13 +135,12 @@ static void a_new_address_makes_a_new_table_and_spares_the_old(void **state)
     resolve_table_unref(&old);
 }
 
-static void a_failing_lookup_keeps_the_last_addresses(void **state)
+TEST_CASE_WITH(a_failing_lookup_keeps_the_last_addresses, reset, NULL)
 {
     struct resolve_name name = name_of("shop", 82);
     struct resolver *resolver = start(&name, 1, 1);
     int seen;
 
-    (void)state;
     assert_true(resolver_wait(resolver, 60000));
     atomic_store(&answer, 0);
     seen = atomic_load(&asked);
@@ -155,13 +152,12 @@ static void a_failing_lookup_keeps_the_last_addresses(void **state)
     resolver_free(&resolver);
 }
 
-static void other_names_keep_what_is_known(void **state)
+TEST_CASE_WITH(other_names_keep_what_is_known, reset, NULL)
 {
     struct resolve_name before[] = {name_of("shop", 82), name_of("bank", 83)};
     struct resolve_name after[] = {name_of("bank", 83), name_of("mail", 84), name_of("10.9.9.9", 1)};
     struct resolver *resolver = start(before, 2, 0);
 
-    (void)state;
     assert_true(resolver_wait(resolver, 60000));
     atomic_store(&stuck, true);
     assert_ok(resolver_set(resolver, after, 3));
@@ -175,14 +171,13 @@ static void other_names_keep_what_is_known(void **state)
     resolver_free(&resolver);
 }
 
-static void a_stuck_lookup_does_not_keep_the_program(void **state)
+TEST_CASE_WITH(a_stuck_lookup_does_not_keep_the_program, reset, NULL)
 {
     struct resolve_name name = name_of("shop", 82);
     struct resolver *resolver;
     int64_t before;
     int changes_before;
 
-    (void)state;
     atomic_store(&stuck, true);
     resolver = start(&name, 1, 0);
     while (atomic_load(&asked) == 0)
@@ -196,7 +191,7 @@ static void a_stuck_lookup_does_not_keep_the_program(void **state)
     assert_int_equal(atomic_load(&changes), changes_before);
 }
 
-static void the_system_knows_localhost(void **state)
+TEST_CASE_WITH(the_system_knows_localhost, reset, NULL)
 {
     struct resolver_conf conf = {.every_ms = 0};
     struct resolve_name name = name_of("localhost", 7);
@@ -205,7 +200,6 @@ static void the_system_knows_localhost(void **state)
     const struct sock_address *addresses;
     size_t count;
 
-    (void)state;
     assert_ok(resolver_new(&resolver, &conf, &name, 1, NULL));
     assert_true(resolver_wait(resolver, 20000));
     table = resolver_table(resolver);
@@ -217,7 +211,7 @@ static void the_system_knows_localhost(void **state)
     resolver_free(&resolver);
 }
 
-static void without_memory_there_is_no_resolver(void **state)
+TEST_CASE_WITH(without_memory_there_is_no_resolver, reset, NULL)
 {
     struct resolver_conf conf = {.lookup = look_up};
     struct resolve_name name = name_of("shop", 82);
@@ -225,7 +219,6 @@ static void without_memory_there_is_no_resolver(void **state)
     struct why why;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         assert_true(nth < 20);
         mem_fail_at(nth, 0);
@@ -241,17 +234,4 @@ static void without_memory_there_is_no_resolver(void **state)
     resolver_free(&resolver);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(literals_are_there_at_once_and_names_follow, reset),
-        cmocka_unit_test_setup(a_new_address_makes_a_new_table_and_spares_the_old, reset),
-        cmocka_unit_test_setup(a_failing_lookup_keeps_the_last_addresses, reset),
-        cmocka_unit_test_setup(other_names_keep_what_is_known, reset),
-        cmocka_unit_test_setup(a_stuck_lookup_does_not_keep_the_program, reset),
-        cmocka_unit_test_setup(the_system_knows_localhost, reset),
-        cmocka_unit_test_setup(without_memory_there_is_no_resolver, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

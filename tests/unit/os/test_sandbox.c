@@ -194,7 +194,7 @@ static int starts_thread(void)
     return 0;
 }
 
-static void files_and_ports(void **state)
+TEST_CASE(files_and_ports)
 {
     struct sandbox_proof proof;
     struct why why = {""};
@@ -222,7 +222,7 @@ static void files_and_ports(void **state)
     }
 }
 
-static void calls_by_part(void **state)
+TEST_CASE(calls_by_part)
 {
     static int (*const never[])(void) = {forks, executes, traces, kills, reads_memory, dumps_again, rings, unfilters, opens_packet};
     static const struct {
@@ -266,12 +266,11 @@ static void calls_by_part(void **state)
             fail_msg("deed %zu ends in %d", i, as(some[i].part, some[i].deed));
 }
 
-static void what_is_said(void **state)
+TEST_CASE(what_is_said)
 {
     int status;
     pid_t child;
 
-    (void)state;
     assert_string_equal(sandbox_hint("/", EACCES), "");
     assert_true(sandbox_knows_port(other_port));
     child = fork();
@@ -334,11 +333,8 @@ static void nothing_is_claimed(void **state)
 int main(void)
 {
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_is_claimed)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_and_ports), cmocka_unit_test(calls_by_part), cmocka_unit_test(what_is_said),
-    };
 
     if (!SANDBOX_IS_BUILT || getenv("CALLGATE_VALGRIND") != NULL)
         return cmocka_run_group_tests(none, begin, end);
-    return cmocka_run_group_tests(tests, begin, end);
+    return tests_run(begin, end);
 }

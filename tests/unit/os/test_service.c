@@ -23,11 +23,10 @@ static void hand_over(const char *pid, const char *fds)
     setenv("LISTEN_FDNAMES", "any", 1);
 }
 
-static void nothing_handed_over_is_no_fault(void **state)
+TEST_CASE(nothing_handed_over_is_no_fault)
 {
     struct service_sockets sockets = {.count = 9};
 
-    (void)state;
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     assert_ok(service_listeners(&sockets, NULL));
@@ -37,12 +36,11 @@ static void nothing_handed_over_is_no_fault(void **state)
     assert_int_equal(sockets.count, 0);
 }
 
-static void nonsense_is_said(void **state)
+TEST_CASE(nonsense_is_said)
 {
     struct service_sockets sockets;
     struct why why;
 
-    (void)state;
     hand_over(NULL, "two");
     assert_int_equal(service_listeners(&sockets, &why), CODE_INVALID);
     hand_over(NULL, "1025");
@@ -82,13 +80,12 @@ static int takes(int fd)
     return WEXITSTATUS(status);
 }
 
-static void only_listening_sockets_are_taken(void **state)
+TEST_CASE(only_listening_sockets_are_taken)
 {
     struct sock_address address;
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     int listener, plain = socket(AF_INET, SOCK_STREAM, 0), unix_fd = socket(AF_UNIX, SOCK_STREAM, 0), pipes[2];
 
-    (void)state;
     assert_ok(sock_parse(SPAN_LIT("127.0.0.1:0"), &address, NULL));
     assert_ok(sock_listen(&address, &listener, NULL));
     assert_ok(fcntl(listener, F_SETFL, 0)); /* handed over blocking */
@@ -106,14 +103,13 @@ static void only_listening_sockets_are_taken(void **state)
     close(pipes[1]);
 }
 
-static void sockets_are_found_by_their_place(void **state)
+TEST_CASE(sockets_are_found_by_their_place)
 {
     struct service_sockets sockets = {.count = 3};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sock_address address, other;
     int fd;
 
-    (void)state;
     assert_ok(sock_parse(SPAN_LIT("127.0.0.1:0"), &address, NULL));
     assert_ok(sock_parse(SPAN_LIT("127.0.0.2:1"), &other, NULL));
     assert_ok(sock_listen(&address, &sockets.fds[0], NULL));
@@ -137,14 +133,13 @@ static void sockets_are_found_by_their_place(void **state)
     assert_int_equal(sockets.count, 0);
 }
 
-static void the_manager_hears(void **state)
+TEST_CASE(the_manager_hears)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     socklen_t len = sizeof to;
     char name[sizeof to.sun_path + 1] = "", heard[64] = "";
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 
-    (void)state;
     assert_ok(bind(fd, (struct sockaddr *)&to, sizeof to.sun_family));
     assert_ok(getsockname(fd, (struct sockaddr *)&to, &len));
     name[0] = '@';
@@ -164,15 +159,4 @@ static void the_manager_hears(void **state)
     close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_handed_over_is_no_fault),
-        cmocka_unit_test(nonsense_is_said),
-        cmocka_unit_test(only_listening_sockets_are_taken),
-        cmocka_unit_test(sockets_are_found_by_their_place),
-        cmocka_unit_test(the_manager_hears),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

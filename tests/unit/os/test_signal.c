@@ -23,14 +23,13 @@ static void on_signal(void *context, int signo)
     heard->count++;
 }
 
-static void asked_signals_arrive_in_the_loop(void **state)
+TEST_CASE(asked_signals_arrive_in_the_loop)
 {
     static const int signos[] = {SIGTERM, SIGHUP, 0};
     struct signals signals;
     struct heard heard = {.count = 0};
     struct loop *loop;
 
-    (void)state;
     signals_block();
     assert_ok(loop_new(&loop));
     assert_ok(signals_init(&signals, loop, signos, on_signal, &heard, NULL));
@@ -48,11 +47,10 @@ static void asked_signals_arrive_in_the_loop(void **state)
     loop_free(&loop);
 }
 
-static void a_closed_pipe_kills_nobody(void **state)
+TEST_CASE(a_closed_pipe_kills_nobody)
 {
     int fds[2];
 
-    (void)state;
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     signals_block();
     assert_ok(pipe(fds));
@@ -61,12 +59,4 @@ static void a_closed_pipe_kills_nobody(void **state)
     close(fds[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asked_signals_arrive_in_the_loop),
-        cmocka_unit_test(a_closed_pipe_kills_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

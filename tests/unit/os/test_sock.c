@@ -21,7 +21,7 @@ static struct sock_address address_of(const char *text)
     return address;
 }
 
-static void addresses_are_numbers_with_a_port(void **state)
+TEST_CASE(addresses_are_numbers_with_a_port)
 {
     static const char *const good[][2] = {
         {"127.0.0.1:8080", "127.0.0.1:8080"}, {"0.0.0.0:0", "0.0.0.0:0"},
@@ -37,7 +37,6 @@ static void addresses_are_numbers_with_a_port(void **state)
     struct sock_address address;
     struct why why;
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         address = address_of(good[i][0]);
         sock_text(&address, text);
@@ -51,14 +50,13 @@ static void addresses_are_numbers_with_a_port(void **state)
     assert_int_equal(sock_parse_ip(span_of("127.0.0.1\0", 10), 1, &address), CODE_INVALID);
 }
 
-static void loopback_is_loopback_in_both_families(void **state)
+TEST_CASE(loopback_is_loopback_in_both_families)
 {
     static const char *const is[] = {"127.0.0.1:1", "127.255.0.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"};
     static const char *const is_not[] = {"128.0.0.1:1", "0.0.0.0:1", "[::]:1", "[::2]:1", "[1::ffff:127.0.0.1]:1",
                                          "[::ffff:10.0.0.1]:1", "[127::1]:1"};
     struct sock_address address;
 
-    (void)state;
     for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
         address = address_of(is[i]);
         assert_true(sock_is_loopback(&address));
@@ -80,14 +78,13 @@ static bool holds(const char *net_text, const char *address_text)
     return sock_net_holds(&net, &address);
 }
 
-static void networks_hold_their_addresses_only(void **state)
+TEST_CASE(networks_hold_their_addresses_only)
 {
     static const char *const bad[] = {"",        "10.0.0.0/33", "10.0.0.1/8", "fd00::/129", "10.0.0.0/",  "/8",
                                       "10.0/8",  "10.0.0.0/8/8", "10.0.0.0/x", "host/8",     "fd00::1/8", "10.0.0.0/08"};
     struct sock_address none = {.len = 0};
     struct sock_net net;
 
-    (void)state;
     assert_true(holds("10.0.0.0/8", "10.255.1.2:5"));
     assert_false(holds("10.0.0.0/8", "11.0.0.0:5"));
     assert_true(holds("10.0.0.0/8", "[::ffff:10.1.1.1]:5"));
@@ -137,13 +134,12 @@ static void make_streams(struct stream **client, struct stream **server)
     assert_int_equal(listener, -1);
 }
 
-static void bytes_flow_and_end(void **state)
+TEST_CASE(bytes_flow_and_end)
 {
     struct stream *client, *server;
     char bytes[8];
     size_t done;
 
-    (void)state;
     make_streams(&client, &server);
     assert_int_equal(stream_handshake(client), IO_OK);
     assert_int_equal(stream_handshake(server), IO_OK);
@@ -165,14 +161,13 @@ static void bytes_flow_and_end(void **state)
     stream_close(&server);
 }
 
-static void a_full_socket_wants_to_write(void **state)
+TEST_CASE(a_full_socket_wants_to_write)
 {
     static char block[65536];
     struct stream *client, *server;
     size_t done, all = 0;
     enum io io;
 
-    (void)state;
     make_streams(&client, &server);
     while ((io = stream_write(client, block, sizeof block, &done)) == IO_OK)
         all += done;
@@ -183,14 +178,13 @@ static void a_full_socket_wants_to_write(void **state)
     stream_close(&server);
 }
 
-static void a_reset_fails_with_a_sentence(void **state)
+TEST_CASE(a_reset_fails_with_a_sentence)
 {
     struct stream *client, *server;
     struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     char bytes[8];
     size_t done;
 
-    (void)state;
     make_streams(&client, &server);
     assert_ok(setsockopt(server->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
     stream_close(&server);
@@ -201,13 +195,12 @@ static void a_reset_fails_with_a_sentence(void **state)
     stream_close(&client);
 }
 
-static void nobody_there_fails_the_handshake(void **state)
+TEST_CASE(nobody_there_fails_the_handshake)
 {
     struct sock_address address = address_of("127.0.0.1:0");
     struct stream *stream;
     int listener, fd;
 
-    (void)state;
     assert_ok(sock_listen(&address, &listener, NULL));
     assert_ok(sock_local(listener, &address));
     sock_close(&listener);
@@ -222,13 +215,12 @@ static void nobody_there_fails_the_handshake(void **state)
     stream_close(&stream);
 }
 
-static void two_workers_listen_on_one_address(void **state)
+TEST_CASE(two_workers_listen_on_one_address)
 {
     struct sock_address address = address_of("127.0.0.1:0");
     struct why why = {.text = ""};
     int first, second, third;
 
-    (void)state;
     assert_ok(sock_listen(&address, &first, &why));
     assert_ok(sock_local(first, &address));
     assert_ok(sock_listen(&address, &second, &why));
@@ -240,13 +232,12 @@ static void two_workers_listen_on_one_address(void **state)
     sock_close(&second);
 }
 
-static void without_descriptors_accepting_and_connecting_pause(void **state)
+TEST_CASE(without_descriptors_accepting_and_connecting_pause)
 {
     struct sock_address address = address_of("127.0.0.1:0"), peer;
     struct rlimit before, none;
     int listener, client, server, other;
 
-    (void)state;
     if (getenv("CALLGATE_VALGRIND")) {
         print_message("skipped: valgrind accepts first and looks at the limit then, so the connection is lost\n");
         skip();
@@ -269,12 +260,11 @@ static void without_descriptors_accepting_and_connecting_pause(void **state)
     assert_true(sock_descriptor_limit() >= before.rlim_cur);
 }
 
-static void without_memory_the_descriptor_stays_the_callers(void **state)
+TEST_CASE(without_memory_the_descriptor_stays_the_callers)
 {
     struct stream *stream;
     int fds[2];
 
-    (void)state;
     assert_ok(pipe(fds));
     mem_fail_at(1, 0);
     assert_int_equal(sock_stream_new(fds[0], &stream), CODE_NOMEM);
@@ -285,20 +275,4 @@ static void without_memory_the_descriptor_stays_the_callers(void **state)
     close(fds[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_numbers_with_a_port),
-        cmocka_unit_test(loopback_is_loopback_in_both_families),
-        cmocka_unit_test(networks_hold_their_addresses_only),
-        cmocka_unit_test(bytes_flow_and_end),
-        cmocka_unit_test(a_full_socket_wants_to_write),
-        cmocka_unit_test(a_reset_fails_with_a_sentence),
-        cmocka_unit_test(nobody_there_fails_the_handshake),
-        cmocka_unit_test(two_workers_listen_on_one_address),
-        cmocka_unit_test(without_descriptors_accepting_and_connecting_pause),
-        cmocka_unit_test(without_memory_the_descriptor_stays_the_callers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

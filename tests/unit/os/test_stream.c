@@ -10,13 +10,12 @@ static void make(struct stream **a, struct stream **b, size_t capacity)
     assert_true(mem_stream_pair(a, b, capacity));
 }
 
-static void carries_bytes_both_ways_and_blocks_when_full(void **state)
+TEST_CASE(carries_bytes_both_ways_and_blocks_when_full)
 {
     struct stream *a, *b;
     char bytes[16];
     size_t done;
 
-    (void)state;
     make(&a, &b, 4);
     assert_int_equal(stream_read(a, bytes, sizeof bytes, &done), IO_WANT_READ);
     assert_int_equal(stream_write(a, "abcdef", 6, &done), IO_OK);
@@ -36,13 +35,12 @@ static void carries_bytes_both_ways_and_blocks_when_full(void **state)
     stream_close(&b);
 }
 
-static void one_byte_at_a_time_and_again_on_every_second(void **state)
+TEST_CASE(one_byte_at_a_time_and_again_on_every_second)
 {
     struct stream *a, *b;
     char got[64] = "";
     size_t len = 0, agains = 0, done;
 
-    (void)state;
     make(&a, &b, 64);
     *mem_stream_weather(b) = (struct mem_weather){.max_read = 1, .again = true};
     assert_true(mem_stream_put(a, "weather", 7));
@@ -60,13 +58,12 @@ static void one_byte_at_a_time_and_again_on_every_second(void **state)
     stream_close(&b);
 }
 
-static void ends_are_seen_after_the_last_byte(void **state)
+TEST_CASE(ends_are_seen_after_the_last_byte)
 {
     struct stream *a, *b;
     char bytes[8];
     size_t done;
 
-    (void)state;
     make(&a, &b, 8);
     assert_true(mem_stream_put(a, "end", 3));
     assert_int_equal(stream_end(a), IO_OK);
@@ -83,13 +80,12 @@ static void ends_are_seen_after_the_last_byte(void **state)
     stream_close(&b);
 }
 
-static void handshakes_pending_bytes_and_faults_on_demand(void **state)
+TEST_CASE(handshakes_pending_bytes_and_faults_on_demand)
 {
     struct stream *a, *b;
     char bytes[8];
     size_t done;
 
-    (void)state;
     make(&a, &b, 8);
     mem_stream_weather(a)->handshakes = 2;
     assert_int_equal(stream_handshake(a), IO_WANT_READ);
@@ -106,14 +102,4 @@ static void handshakes_pending_bytes_and_faults_on_demand(void **state)
     stream_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(carries_bytes_both_ways_and_blocks_when_full),
-        cmocka_unit_test(one_byte_at_a_time_and_again_on_every_second),
-        cmocka_unit_test(ends_are_seen_after_the_last_byte),
-        cmocka_unit_test(handshakes_pending_bytes_and_faults_on_demand),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

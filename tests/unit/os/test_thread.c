@@ -39,12 +39,11 @@ static void leave_and_poke(void *argument)
     }
 }
 
-static void misses_no_poke(void **state)
+TEST_CASE(misses_no_poke)
 {
     struct thread pokers[POKERS] = {{.started = false}, {.started = false}};
     struct counter counter = {.taken = 0};
 
-    (void)state;
     assert_ok(thread_start(&counter.thread, "counter", count, &counter, NULL));
     for (unsigned i = 0; i < POKERS; i++)
         assert_ok(thread_start(&pokers[i], "poker", leave_and_poke, &counter, NULL));
@@ -55,11 +54,10 @@ static void misses_no_poke(void **state)
     assert_true(counter.rests > 0 && counter.rests <= POKERS * ROUNDS + 1);
 }
 
-static void a_poke_before_the_start_counts(void **state)
+TEST_CASE(a_poke_before_the_start_counts)
 {
     struct counter counter = {.left = 1};
 
-    (void)state;
     thread_poke(&counter.thread);
     assert_ok(thread_start(&counter.thread, "counter", count, &counter, NULL));
     while (atomic_load(&counter.left) > 0)
@@ -69,11 +67,10 @@ static void a_poke_before_the_start_counts(void **state)
     assert_int_equal(counter.rests, 1);
 }
 
-static void stops_from_its_rest_and_before_it(void **state)
+TEST_CASE(stops_from_its_rest_and_before_it)
 {
     struct counter counter = {.taken = 0}, never = {.taken = 0};
 
-    (void)state;
     assert_ok(thread_start(&counter.thread, "counter", count, &counter, NULL));
     thread_stop(&counter.thread);
     thread_stop(&counter.thread); /* once more is fine */
@@ -82,12 +79,11 @@ static void stops_from_its_rest_and_before_it(void **state)
     assert_false(thread_rest(&never.thread, -1));
 }
 
-static void rests_no_longer_than_told(void **state)
+TEST_CASE(rests_no_longer_than_told)
 {
     struct thread thread = {.started = false};
     int64_t began_us = clock_monotonic_us();
 
-    (void)state;
     assert_true(thread_rest(&thread, 0));
     assert_true(thread_rest(&thread, 2));
     assert_true(clock_monotonic_us() - began_us >= 2000);
@@ -95,14 +91,4 @@ static void rests_no_longer_than_told(void **state)
     assert_true(thread_rest(&thread, -1)); /* at once */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(misses_no_poke),
-        cmocka_unit_test(a_poke_before_the_start_counts),
-        cmocka_unit_test(stops_from_its_rest_and_before_it),
-        cmocka_unit_test(rests_no_longer_than_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -21,9 +21,8 @@ static void check(const char *url, const char *user, enum code wanted, const cha
 
 #define TLS "sslmode=verify-full&sslrootcert=/etc/passwd"
 
-static void test_urls(void **state)
+TEST_CASE(test_urls)
 {
-    (void)state;
     check("postgresql://db.internal/callgate?" TLS, "node", CODE_OK, "");
     check("postgres://a,b:5433/callgate?" TLS, "node", CODE_OK, "");
     check("postgresql://anna@db/callgate?" TLS, "", CODE_OK, "");
@@ -39,7 +38,7 @@ static void test_urls(void **state)
     check("postgresql://a,%2Frun/callgate?" TLS, "node", CODE_INVALID, "one kind");
 }
 
-static void test_what_weakens_is_refused(void **state)
+TEST_CASE(test_what_weakens_is_refused)
 {
     static const char *const parameters[] = {
         "passfile=/x", "service=s", "sslmode=require&sslrootcert=/etc/passwd", "channel_binding=disable&" TLS, "gssencmode=require&" TLS,
@@ -49,32 +48,29 @@ static void test_what_weakens_is_refused(void **state)
     };
     char url[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
         (void)snprintf(url, sizeof url, "postgresql://db/callgate?%s", parameters[i]);
         check(url, "node", CODE_INVALID, "");
     }
 }
 
-static void test_an_authority_is_beside_its_file(void **state)
+TEST_CASE(test_an_authority_is_beside_its_file)
 {
     struct pg_place place = {.database = "postgresql://db/callgate?sslmode=verify-full&sslrootcert=passwd", .folder = "/etc",
                              .user = SPAN_LIT("node")};
 
-    (void)state;
     assert_int_equal(pg_check(&place, NULL), CODE_OK);
     place.folder = "/";
     assert_int_equal(pg_check(&place, NULL), CODE_INVALID);
 }
 
 /* What whoever confines himself has to permit. */
-static void test_needs(void **state)
+TEST_CASE(test_needs)
 {
     struct pg_place place = {.folder = "/etc", .user = SPAN_LIT("node"),
                              .database = "postgresql://a,b:6543/callgate?sslmode=verify-full&sslrootcert=passwd"};
     struct pg_needs needs;
 
-    (void)state;
     assert_int_equal(pg_needs(&place, &needs, NULL), CODE_OK);
     assert_int_equal(needs.port_count, 2);
     assert_int_equal(needs.ports[0], 5432);
@@ -90,16 +86,15 @@ static void test_needs(void **state)
 }
 
 /* What the environment says of PostgreSQL is forgotten before libpq reads it. */
-static void test_the_environment_is_forgotten(void **state)
+TEST_CASE(test_the_environment_is_forgotten)
 {
-    (void)state;
     assert_null(getenv("PGPASSWORD"));
     assert_null(getenv("PGSERVICE"));
     assert_null(getenv("PGOPTIONS"));
     assert_non_null(getenv("NOTPG"));
 }
 
-static void test_quotes(void **state)
+TEST_CASE(test_quotes)
 {
     char out[32];
 
@@ -114,18 +109,9 @@ static void test_quotes(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_what_weakens_is_refused),
-        cmocka_unit_test(test_an_authority_is_beside_its_file),
-        cmocka_unit_test(test_needs),
-        cmocka_unit_test(test_the_environment_is_forgotten),
-        cmocka_unit_test(test_quotes),
-    };
-
     (void)setenv("PGPASSWORD", "other", 1);
     (void)setenv("PGSERVICE", "other", 1);
     (void)setenv("PGOPTIONS", "-c x=y", 1);
     (void)setenv("NOTPG", "1", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -16,13 +16,12 @@ static struct pg_place tester(void)
     return (struct pg_place){.database = pg_server.url, .user = SPAN_LIT("tester"), .password = SPAN_LIT("secret words")};
 }
 
-static void test_values_come_back(void **state)
+TEST_CASE(test_values_come_back)
 {
     struct pg *pg = pg_server_open(tester());
     struct pg_rows *rows;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(pg_ask(pg, "SELECT $1, $2, $3, $4::text, -7::int2, true, 1.5::float8, 12::numeric AS n",
                             PG_VALUES(pg_of_int(INT64_MIN), pg_of_text(SPAN_LIT("grüße")), pg_of_bytes(span_of("a\0\xff", 3)), {0}), &rows,
                             &why), CODE_OK);
@@ -51,7 +50,7 @@ static void test_values_come_back(void **state)
 }
 
 /* What a failure is called, and that the connection goes on after it. */
-static void test_failures(void **state)
+TEST_CASE(test_failures)
 {
     static const struct { const char *sql; enum code code; const char *state; } cases[] = {
         {"INSERT INTO public.once VALUES(1)", CODE_EXISTS, "23505"},
@@ -65,7 +64,6 @@ static void test_failures(void **state)
     };
     struct pg *pg = pg_server_open(tester());
 
-    (void)state;
     assert_int_equal(pg_run(pg, "CREATE TABLE public.once(a int PRIMARY KEY); INSERT INTO public.once VALUES(1)", NULL), CODE_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct why why = {0};
@@ -80,13 +78,12 @@ static void test_failures(void **state)
     pg_close(&pg);
 }
 
-static void test_transactions(void **state)
+TEST_CASE(test_transactions)
 {
     struct pg *pg = pg_server_open(tester());
     struct why why = {0};
     bool unknown = true;
 
-    (void)state;
     pg_server_ask(pg, "CREATE TABLE public.t(a int)");
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
     pg_server_ask(pg, "INSERT INTO public.t VALUES(1)");
@@ -106,14 +103,13 @@ static void test_transactions(void **state)
 }
 
 /* Every byte in every column, and more than a chunk. */
-static void test_copy(void **state)
+TEST_CASE(test_copy)
 {
     struct pg *pg = pg_server_open(tester());
     struct why why = {0};
     unsigned char all[256];
     uint64_t rows;
 
-    (void)state;
     for (size_t i = 0; i < sizeof all; i++)
         all[i] = (unsigned char)i;
     pg_server_ask(pg, "CREATE TABLE public.c(a bigint, d date, t text, b bytea, n text)");
@@ -148,13 +144,12 @@ static void test_copy(void **state)
     pg_close(&pg);
 }
 
-static void test_notices(void **state)
+TEST_CASE(test_notices)
 {
     struct pg *pg = pg_server_open(tester()), *other = pg_server_open(tester());
     struct why why = {0};
     bool is_notified = true;
 
-    (void)state;
     assert_int_equal(pg_listen(pg, "callgate_change", &why), CODE_OK);
     assert_int_equal(pg_notified(pg, &is_notified, &why), CODE_OK);
     assert_false(is_notified);
@@ -180,12 +175,11 @@ static void refused(struct pg_place place, enum code code, const char *words)
     assert_null(strstr(why.text, "secret words"));
 }
 
-static void test_who_is_not_let_in(void **state)
+TEST_CASE(test_who_is_not_let_in)
 {
     struct pg_place place = tester();
     char url[512];
 
-    (void)state;
     place.password = SPAN_LIT("other words");
     refused(place, CODE_DENIED, "28P01");
     place = tester();
@@ -208,7 +202,7 @@ static void test_who_is_not_let_in(void **state)
 }
 
 /* A server that hangs holds nobody longer than was said; one that is gone is told at once. */
-static void test_who_does_not_answer(void **state)
+TEST_CASE(test_who_does_not_answer)
 {
     struct pg_place place = tester();
     struct pg *pg;
@@ -216,7 +210,6 @@ static void test_who_does_not_answer(void **state)
     int64_t begun_us;
     bool unknown = false;
 
-    (void)state;
     place.wait_ms = 500;
     pg = pg_server_open(place);
     pg_server_ask(pg, "CREATE TABLE public.late(a int)");
@@ -247,13 +240,7 @@ static void test_who_does_not_answer(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_failures),          cmocka_unit_test(test_transactions),
-        cmocka_unit_test(test_copy),             cmocka_unit_test(test_notices),           cmocka_unit_test(test_who_is_not_let_in),
-        cmocka_unit_test(test_who_does_not_answer),
-    };
-
     if (!pg_server_is_there())
         return 0;
-    return cmocka_run_group_tests(tests, pg_server_start, pg_server_finish);
+    return tests_run(pg_server_start, pg_server_finish);
 }

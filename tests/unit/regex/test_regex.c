@@ -28,9 +28,8 @@ static void expect(const char *pattern, const char *subject, bool whole, enum re
         fail_msg("%s on %s, %s: not %d", pattern, subject, whole ? "whole" : "anywhere", result);
 }
 
-static void test_whole_and_anywhere(void **state)
+TEST_CASE(test_whole_and_anywhere)
 {
-    (void)state;
     expect("list_[a-z]+", "list_files", true, REGEX_MATCH);
     expect("list_[a-z]+", "x list_files", true, REGEX_NO_MATCH);
     expect("list_[a-z]+", "x list_files y", false, REGEX_MATCH);
@@ -45,9 +44,8 @@ static void test_whole_and_anywhere(void **state)
     expect("\\Qa.b", "a.b", true, REGEX_MATCH);
 }
 
-static void test_options(void **state)
+TEST_CASE(test_options)
 {
-    (void)state;
     expect("a$", "a\n", false, REGEX_NO_MATCH);       /* DOLLAR_ENDONLY */
     expect("a.b", "a\nb", true, REGEX_MATCH);         /* DOTALL */
     expect("\\w", "\xc3\xa4", true, REGEX_NO_MATCH);  /* UCP off */
@@ -85,13 +83,12 @@ static void leave_in_memory(int byte)
 }
 
 /* 10.42: PCRE2 10.46 enumerates the callouts of such a pattern without end, by what lies in memory that it was given: it is not asked. */
-static void test_lists_of_code_points(void **state)
+TEST_CASE(test_lists_of_code_points)
 {
     struct regex *regex;
     struct why why;
     size_t offset;
 
-    (void)state;
     for (int byte = 0; byte < 256; byte++) {
         leave_in_memory(byte);
         assert_int_equal(regex_compile(SPAN_LIT("(?!\\A\\x{feff})[\\x{61c}\\x{200b}-\\x{200f}\\x{e0000}-\\x{e007f}]{1,40}|"
@@ -101,14 +98,13 @@ static void test_lists_of_code_points(void **state)
 }
 
 /* 1.21 */
-static void test_refused_patterns(void **state)
+TEST_CASE(test_refused_patterns)
 {
     struct regex *regex;
     struct why why;
     size_t offset;
     char *big = calloc(1, 20000);
 
-    (void)state;
     refuse("a)|(?:b", 1, "parenthes");
     refuse("(a", 2, "parenthes");
     refuse("[a", 2, "]");
@@ -134,7 +130,7 @@ static void test_refused_patterns(void **state)
     free(big);
 }
 
-static void test_case_folding_is_seen(void **state)
+TEST_CASE(test_case_folding_is_seen)
 {
     static const struct {
         const char *pattern;
@@ -142,7 +138,6 @@ static void test_case_folding_is_seen(void **state)
     } table[] = {{"(?i)a", true},     {"a(?im-s:b)", true}, {"(?mi)a", true},  {"(?^i)a", true},    {"abc", false},
                  {"(?:i)", false},    {"(?-i)a", false},    {"(?=i)", false},  {"(?<i>a)", false},  {"(?s)i", false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct regex *regex = compile(table[i].pattern);
 
@@ -185,9 +180,8 @@ static const struct hostile {
 };
 
 /* 1.21: work alone ends every one of them, soon, and says undecided; so does the gate's clock. */
-static void test_hostile_patterns_end(void **state)
+TEST_CASE(test_hostile_patterns_end)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         const struct hostile *h = &hostile[i];
         struct regex *regex = compile(h->pattern);
@@ -213,9 +207,8 @@ static void test_hostile_patterns_end(void **state)
 }
 
 /* 1.21 */
-static void test_measured_patterns_are_undecided(void **state)
+TEST_CASE(test_measured_patterns_are_undecided)
 {
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         char *subject = pump(hostile[i].bytes, hostile[i].piece, hostile[i].end);
 
@@ -225,13 +218,12 @@ static void test_measured_patterns_are_undecided(void **state)
 }
 
 /* 1.21: work is the same on every machine and at every try. */
-static void test_work_is_deterministic(void **state)
+TEST_CASE(test_work_is_deterministic)
 {
     struct regex *regex = compile("(a+)+!");
     char *subject = pump(4096, "a", "?!");
     uint64_t first = 0;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct regex_budget budget;
 
@@ -245,14 +237,13 @@ static void test_work_is_deterministic(void **state)
 }
 
 /* 1.21: a call has one budget for all its matches; used up, it stays so. */
-static void test_call_budget(void **state)
+TEST_CASE(test_call_budget)
 {
     struct regex *slow = compile("\\s++\\d"), *quick = compile("a");
     char *subject = pump(64 << 10, " ", "!");
     struct regex_budget budget;
     int matches = 0;
 
-    (void)state;
     regex_budget_init(&budget);
     while (!budget.spent && matches < 100) {
         assert_int_equal(regex_match(slow, span_of(subject, 64 << 10), false, &budget), REGEX_UNDECIDED);
@@ -267,14 +258,13 @@ static void test_call_budget(void **state)
 }
 
 /* 1.21: the gate also stops at 20 ms of the thread's CPU time. */
-static void test_clock(void **state)
+TEST_CASE(test_clock)
 {
     struct regex *slow = compile("\\s++\\d"), *quick = compile("a");
     char *subject = pump(MIB, " ", "!");
     struct regex_budget budget;
     int64_t begin = clock_thread_cpu_us();
 
-    (void)state;
     regex_budget_init_timed(&budget);
     for (int i = 0; i < 100 && !budget.spent; i++)
         assert_int_equal(regex_match(slow, span_of(subject, MIB), false, &budget), REGEX_UNDECIDED);
@@ -296,7 +286,7 @@ static void test_clock(void **state)
 }
 
 /* 1.21: a file being written is an ordinary argument, and ordinary patterns search it. */
-static void test_ordinary_patterns_search_a_mib(void **state)
+TEST_CASE(test_ordinary_patterns_search_a_mib)
 {
     static const char *const words[] = {"the ",   "quick ", "brown ", "fox ",    "jumps ", "over ", "lazy ", "dog\n",
                                         "table ", "delta ", "dry ",   "from\n", "return x = y; ", "0x1f, 42, "};
@@ -308,7 +298,6 @@ static void test_ordinary_patterns_search_a_mib(void **state)
     size_t len = 0;
     unsigned next = 1;
 
-    (void)state;
     while (len < MIB) {
         const char *word = words[(next = next * 1103515245 + 12345) >> 16 & 15 ? (next >> 16) % 14 : 0];
         size_t part = strlen(word) < MIB - len ? strlen(word) : MIB - len;
@@ -333,7 +322,7 @@ static void test_ordinary_patterns_search_a_mib(void **state)
 }
 
 /* 1.21: PCRE2 is told not to check UTF-8, so that what we take for valid is what utf8proc does: around all bounds of bytes. */
-static void test_invalid_utf8_is_undecided(void **state)
+TEST_CASE(test_invalid_utf8_is_undecided)
 {
     static const unsigned char bounds[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
                                            0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
@@ -341,7 +330,6 @@ static void test_invalid_utf8_is_undecided(void **state)
     size_t n = sizeof bounds, valid = 0;
     char text[13] = "12345678";
 
-    (void)state;
     for (size_t i = 0; i < n * n * n * n; i++) {
         struct regex_budget budget;
         struct span subject = span_of(text, 12);
@@ -364,7 +352,7 @@ static void test_invalid_utf8_is_undecided(void **state)
 }
 
 /* 6.8: that groups are not noted changes no answer, whatever names them by a number */
-static void test_groups_by_number(void **state)
+TEST_CASE(test_groups_by_number)
 {
     static const struct {
         const char *pattern, *matches, *not;
@@ -378,7 +366,6 @@ static void test_groups_by_number(void **state)
         {"(?|(a)|(b))c", "bc", "cc", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct regex *regex = compile(cases[i].pattern);
         struct regex_budget budget;
@@ -394,13 +381,12 @@ static void test_groups_by_number(void **state)
 
 /* 1.21: what runs on ASCII without UTF says what it says with UTF. */
 /* 8.5: what a group of a name took, of the whole subject. */
-static void test_named_group(void **state)
+TEST_CASE(test_named_group)
 {
     struct regex *regex = compile("a(?<x>b*)(?:c(?<tenant>[a-z]+))?d");
     struct regex *tenth = compile("(?<a>1)(?<b>2)(?<c>3)(?<d>4)(?<e>5)(?<f>6)(?<g>7)(?<h>8)(?<i>9)(?<tenant>x)");
     struct span found = SPAN_NONE;
 
-    (void)state;
     assert_true(regex_has_group(regex, "tenant"));
     assert_false(regex_has_group(regex, "other"));
     assert_false(regex_has_group(tenth, "tenant")); /* places are kept for nine */
@@ -413,7 +399,7 @@ static void test_named_group(void **state)
     regex_free(&tenth);
 }
 
-static void test_ascii_code_agrees(void **state)
+TEST_CASE(test_ascii_code_agrees)
 {
     static const char *const patterns[] = {
         "(?i)k+", "(?i)[^k]s", "(?i)\\x{e5}?k", "\\xe9?a", "[^\\xe9]b", "[\\x80-\\xff]|a", "(?i)[h-l]+s", "\\w+\\W", "\\p{Lu}b", "\\P{L}",
@@ -422,7 +408,6 @@ static void test_ascii_code_agrees(void **state)
     };
     static const char letters[] = "abkKsS \n\r\t1\x7f.";
 
-    (void)state;
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
         struct regex *quick = compile(patterns[p]), *plain = compile(patterns[p]);
         unsigned next = 7;
@@ -447,7 +432,7 @@ static void test_ascii_code_agrees(void **state)
 }
 
 /* 1.21 */
-static void test_affordable(void **state)
+TEST_CASE(test_affordable)
 {
     static const struct {
         const char *pattern;
@@ -477,7 +462,6 @@ static void test_affordable(void **state)
         {"\\s++\\d", false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct regex *regex = compile(table[i].pattern);
         const char *example;
@@ -526,12 +510,11 @@ static void *match_without_memory(void *nth)
     return failed ? nth : NULL;
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     uint64_t nth = 0;
     void *failed;
 
-    (void)state;
     do {
         pthread_t thread;
 
@@ -542,12 +525,11 @@ static void test_out_of_memory(void **state)
     assert_in_range(nth, 12, 40);
 }
 
-static void test_pumping_without_memory(void **state)
+TEST_CASE(test_pumping_without_memory)
 {
     struct regex *regex = compile("(a+)+$");
     const char *example = NULL;
 
-    (void)state;
     mem_fail_at(1, 0);
     assert_false(regex_is_affordable(regex, true, &example));
     mem_fail_at(0, 0);
@@ -556,27 +538,4 @@ static void test_pumping_without_memory(void **state)
     regex_free(&regex);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_and_anywhere),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_lists_of_code_points),
-        cmocka_unit_test(test_refused_patterns),
-        cmocka_unit_test(test_case_folding_is_seen),
-        cmocka_unit_test(test_hostile_patterns_end),
-        cmocka_unit_test(test_measured_patterns_are_undecided),
-        cmocka_unit_test(test_work_is_deterministic),
-        cmocka_unit_test(test_call_budget),
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_invalid_utf8_is_undecided),
-        cmocka_unit_test(test_named_group),
-        cmocka_unit_test(test_ascii_code_agrees), cmocka_unit_test(test_groups_by_number),
-        cmocka_unit_test(test_ordinary_patterns_search_a_mib),
-        cmocka_unit_test(test_affordable),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_pumping_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,7 +3,7 @@
 
 /* 2.12: PCRE2 cannot be stopped while one item takes in all that is left, nor while it looks for the next start. So it does not
  * begin what would not end in time; a stretch that no callout announces would show here as work that went on. */
-static void test_long_stretches_do_not_begin(void **state)
+TEST_CASE(test_long_stretches_do_not_begin)
 {
     static const struct {
         const char *pattern, *piece;
@@ -14,7 +14,6 @@ static void test_long_stretches_do_not_begin(void **state)
                  {"[\\p{L} ]*+\\d", "a", 7}, {"[^\\p{N}\xe2\x82\xac]*\\d", "a", 8}, {"\\X++\\d", "a", 8},
                  {"[qz]\\d", "a", 2},        {"(?:q|z)+\\d", "a", 2}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct regex *regex = compile(table[i].pattern);
         char *subject = pump(MIB, table[i].piece, "\xc3\xa9");
@@ -33,14 +32,13 @@ static void test_long_stretches_do_not_begin(void **state)
 }
 
 /* 1.21: texts are often bounded by what their characters may be; the gate's clock denies none of them needlessly. */
-static void test_classes_of_properties_read_a_mib(void **state)
+TEST_CASE(test_classes_of_properties_read_a_mib)
 {
     static const char *const patterns[] = {"[\\p{L}\\p{N}\\p{P}\\p{Z}\\s]*", "[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}\\p{Z}\\r\\n\\t]*",
                                            "[\\p{Latin}\\p{Greek}\\p{Cyrillic}\\p{Common}]*", "[^\\p{Cc}\\p{Cf}\\p{Cs}]*",
                                            "\\P{Cc}*", "\\X*"};
     static const char *const texts[] = {"42 quick, brown (foxes) jump; ", "F\xc3\xbcnf Z\xc3\xa4hne \xe2\x80\x93 sagte Ren\xc3\xa9... "};
 
-    (void)state;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns * 2; i++) {
         struct regex *regex = compile(patterns[i / 2]);
         char *subject = pump(MIB, texts[i % 2], "");
@@ -56,13 +54,12 @@ static void test_classes_of_properties_read_a_mib(void **state)
 }
 
 /* 2.12: the subject's check is no stretch either. */
-static void test_utf8_check_looks_at_the_clock(void **state)
+TEST_CASE(test_utf8_check_looks_at_the_clock)
 {
     struct regex *regex = compile("q");
     char *subject = pump(MIB, "\xc3\xa9", "");
     struct regex_budget budget;
 
-    (void)state;
     regex_budget_init_timed(&budget);
     budget.look_at = UINT64_MAX;
     budget.cpu_until_us = 1; /* long over */
@@ -72,13 +69,4 @@ static void test_utf8_check_looks_at_the_clock(void **state)
     regex_free(&regex);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_long_stretches_do_not_begin),
-        cmocka_unit_test(test_classes_of_properties_read_a_mib),
-        cmocka_unit_test(test_utf8_check_looks_at_the_clock),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -47,7 +47,7 @@ static void all_rows(const struct sample *rows, size_t count)
 #define RUN(rows) all_rows(rows, sizeof rows / sizeof rows[0])
 
 /* 1.13: an event split at every byte */
-static void events(void **state)
+TEST_CASE(events)
 {
     static const struct sample rows[] = {
         GOOD("", ""),
@@ -73,12 +73,11 @@ static void events(void **state)
         GOOD("unknown: x\ndata: y\n\n", "event type=message data=y\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.13 */
-static void priming_retry_and_comments(void **state)
+TEST_CASE(priming_retry_and_comments)
 {
     static const struct sample rows[] = {
         GOOD("id: abc-1\ndata:\n\n", "event type=message id=abc-1 data=\n"),
@@ -98,12 +97,11 @@ static void priming_retry_and_comments(void **state)
         GOOD("data: a\n\n: cut", "event type=message data=a\n"),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.13 */
-static void refusals(void **state)
+TEST_CASE(refusals)
 {
     static const struct sample rows[] = {
         REFUSED("\rdata: \n\n", ""),
@@ -145,12 +143,11 @@ static void refusals(void **state)
         REFUSED("id:  a\ndata: x\n\n", ""),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.13 */
-static void partial_events_at_eof(void **state)
+TEST_CASE(partial_events_at_eof)
 {
     static const struct sample rows[] = {
         REFUSED("data: {}", ""),
@@ -164,12 +161,11 @@ static void partial_events_at_eof(void **state)
         REFUSED("\r", ""),
     };
 
-    (void)state;
     RUN(rows);
 }
 
 /* 1.13 */
-static void limits(void **state)
+TEST_CASE(limits)
 {
     static const struct sample
         over = {SPAN_LIT("data: 0123456789\n\n"), "", REASON_UPSTREAM_TOO_LARGE},
@@ -185,7 +181,6 @@ static void limits(void **state)
     char text[SSE_ID_MAX_BYTES + 32];
     struct sse_script script;
 
-    (void)state;
     all_cuts(&over, 17);
     all_cuts(&lines, 20);
     all_cuts(&unknown, 17);
@@ -254,11 +249,10 @@ static double big_event(size_t len, size_t step)
 }
 
 /* 1.14: 5.4 MB of base64 in one event, in pieces; a quadratic reader would take minutes */
-static void a_big_event_takes_linear_time(void **state)
+TEST_CASE(a_big_event_takes_linear_time)
 {
     double spent;
 
-    (void)state;
     (void)big_event(5400000, 16384);
     (void)big_event(5400000, SIZE_MAX);
     spent = big_event(5400000, 7);
@@ -266,12 +260,11 @@ static void a_big_event_takes_linear_time(void **state)
         fail_msg("%.1f seconds of CPU", spent);
 }
 
-static void a_fault_is_final_and_rest_is_careful(void **state)
+TEST_CASE(a_fault_is_final_and_rest_is_careful)
 {
     struct sse_parser parser;
     size_t used;
 
-    (void)state;
     sse_parser_init(&parser, 100);
     assert_int_equal(sse_parser_feed(&parser, SPAN_LIT("data: a\nda"), &used), SSE_STEP_NEED_MORE);
     sse_parser_rest(&parser); /* within an event: nothing is lost */
@@ -288,13 +281,12 @@ static void a_fault_is_final_and_rest_is_careful(void **state)
 
 /* Each allocation fails in turn: memory is the reason, and without failures it passes. */
 /* The parser of one stream reads another, whatever the first one left. */
-static void another_stream(void **state)
+TEST_CASE(another_stream)
 {
     static const char *const before[] = {"data: half", "id: 7\nevent: x\nretry: 5\ndata: {}\n\n", "data: a\rb", "\xff", "data: {}\n\n"};
     struct sse_parser parser;
     size_t used;
 
-    (void)state;
     sse_parser_init(&parser, MANY);
     for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
         (void)sse_parser_feed(&parser, span_text(before[i]), &used);
@@ -310,13 +302,12 @@ static void another_stream(void **state)
     sse_parser_fini(&parser);
 }
 
-static void memory_runs_out(void **state)
+TEST_CASE(memory_runs_out)
 {
 #define LONG "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890\n"
     const struct span stream = SPAN_LIT("id: 1\ndata: " LONG "data: " LONG "data: " LONG "data: " LONG "\n");
     bool done = false;
 
-    (void)state;
     for (uint64_t nth = 1; !done; nth++) {
         struct sse_parser parser;
         enum sse_step step;
@@ -335,12 +326,11 @@ static void memory_runs_out(void **state)
 }
 
 /* 10.22: an event over the limit goes by in pieces, however it comes, and the next one is whole; not for who did not ask. */
-static void over_the_limit(void **state)
+TEST_CASE(over_the_limit)
 {
     static const char *const streams[] = {"data: {\"id\":12345678901234567890}\n\ndata: a\n\n",
                                           "id: 1\r\ndata: {\"id\":12345678\r\ndata: 901234567890}\r\n\r\ndata: a\r\n\r\n"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         for (size_t step = 1; step < 50; step++) {
             struct span rest = span_text(streams[i]);
@@ -369,20 +359,4 @@ static void over_the_limit(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(over_the_limit),
-        cmocka_unit_test(events),
-        cmocka_unit_test(priming_retry_and_comments),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(partial_events_at_eof),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(a_big_event_takes_linear_time),
-        cmocka_unit_test(a_fault_is_final_and_rest_is_careful),
-        cmocka_unit_test(another_stream),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

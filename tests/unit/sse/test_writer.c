@@ -12,13 +12,12 @@ static void writes(const struct buf *out, const char *text)
 }
 
 /* 1.13: re-emitted in one form */
-static void messages(void **state)
+TEST_CASE(messages)
 {
     struct sse_event event = {.type = SPAN_LIT("x"), .id = SPAN_LIT("a-1"), .has_id = true,
         .has_retry = true, .retry_ms = 1500};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     assert_ok(sse_write_message(&out, NULL, SPAN_LIT("{}")));
     writes(&out, "event: message\ndata: {}\n\n");
@@ -34,12 +33,11 @@ static void messages(void **state)
 }
 
 /* 1.13 */
-static void priming_and_comments(void **state)
+TEST_CASE(priming_and_comments)
 {
     struct sse_event event = {.id = SPAN_LIT("7"), .has_id = true, .has_data = true};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     assert_ok(sse_write_priming(&out, &event));
     writes(&out, "id: 7\ndata:\n\n");
@@ -59,13 +57,12 @@ static void priming_and_comments(void **state)
 }
 
 /* 1.13 */
-static void nothing_that_breaks_an_event_is_written(void **state)
+TEST_CASE(nothing_that_breaks_an_event_is_written)
 {
     static const struct span bad_ids[] = {SPAN_LIT("a\nb"), SPAN_LIT("a b"), SPAN_LIT("\r"), SPAN_LIT("\0"),
         SPAN_LIT("\xc3\xa9")};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     for (size_t i = 0; i < sizeof bad_ids / sizeof bad_ids[0]; i++) {
         struct sse_event event = {.id = bad_ids[i], .has_id = true, .has_data = true};
@@ -79,14 +76,13 @@ static void nothing_that_breaks_an_event_is_written(void **state)
 }
 
 /* 1.13: what is written reads back as the same */
-static void reads_back(void **state)
+TEST_CASE(reads_back)
 {
     const struct sse_event event = {.id = SPAN_LIT("e/1"), .has_id = true, .has_retry = true,
         .retry_ms = 2147483647, .has_data = true};
     struct sse_script script;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     assert_ok(sse_write_priming(&out, &event));
     assert_ok(sse_write_comment(&out));
@@ -99,12 +95,11 @@ static void reads_back(void **state)
     buf_fini(&out);
 }
 
-static void nothing_is_half_written(void **state)
+TEST_CASE(nothing_is_half_written)
 {
     const struct sse_event event = {.id = SPAN_LIT("7"), .has_id = true, .has_retry = true, .has_data = true};
     struct buf out;
 
-    (void)state;
     for (size_t cap = 0; cap < 24; cap++) {
         buf_init(&out, cap);
         assert_sticks(sse_write_message(&out, &event, SPAN_LIT("{}")), &out, CODE_LIMIT);
@@ -120,13 +115,4 @@ static void nothing_is_half_written(void **state)
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages),   cmocka_unit_test(priming_and_comments),
-            cmocka_unit_test(nothing_that_breaks_an_event_is_written),
-        cmocka_unit_test(reads_back), cmocka_unit_test(nothing_is_half_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

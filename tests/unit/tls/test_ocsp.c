@@ -106,14 +106,13 @@ static bool meets(const char *shown, bool needs, struct why *why, char fault[200
     return taken;
 }
 
-static void test_needed(void **state) /* 8.5 */
+TEST_CASE(test_needed) /* 8.5 */
 {
     const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false};
     struct said said = good;
     struct why why;
     char fault[200];
 
-    (void)state;
     assert_true(meets(NULL, false, &why, fault));
     assert_true(meets(staple(&good), false, &why, fault));
     assert_true(meets(staple(&good), true, &why, fault));
@@ -128,7 +127,7 @@ static void test_needed(void **state) /* 8.5 */
     assert_false(meets(staple(&said), true, &why, fault));
 }
 
-static void test_own_is_checked(void **state) /* 8.5 */
+TEST_CASE(test_own_is_checked) /* 8.5 */
 {
     const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false};
     struct said said = good;
@@ -136,7 +135,6 @@ static void test_own_is_checked(void **state) /* 8.5 */
     char fault[200];
     FILE *file;
 
-    (void)state;
     said.of = "bot.pem";
     assert_false(meets(staple(&said), false, &why, fault));
     assert_non_null(strstr(why.text, "says nothing of the gate's certificate"));
@@ -171,7 +169,7 @@ static int show_anything(SSL *ssl, void *at)
                                                                                                               : SSL_TLSEXT_ERR_NOACK;
 }
 
-static void test_others_words(void **state) /* 8.5 */
+TEST_CASE(test_others_words) /* 8.5 */
 {
     const struct said cases[] = {
         {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false},
@@ -189,7 +187,6 @@ static void test_others_words(void **state) /* 8.5 */
     };
     const size_t count = sizeof cases / sizeof *cases;
 
-    (void)state;
     for (size_t i = 0; i < 2 * count; i++) { /* the second time in TLS 1.2 */
         struct tls_server_conf server = {.certificate = pki_path(&pki, "gate.pem"), .key = pki_path(&pki, "gate.key")};
         struct tls_client_conf client = {.ca = pki_path(&pki, "ca.pem"), .needs_staple = true};
@@ -218,13 +215,4 @@ static void test_others_words(void **state) /* 8.5 */
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_needed),
-        cmocka_unit_test(test_own_is_checked),
-        cmocka_unit_test(test_others_words),
-    };
-
-    return cmocka_run_group_tests(tests, make_pki, drop_pki);
-}
+TEST_MAIN(make_pki, drop_pki)

@@ -37,13 +37,12 @@ static void join_twice(struct ends *ends)
     join(ends, "gate.test");
 }
 
-static void test_resumption(void **state) /* 1.6 */
+TEST_CASE(test_resumption) /* 1.6 */
 {
     struct ends ends;
     char byte;
     size_t done;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join_twice(&ends);
     assert_true(tls_is_resumed(ends.back));
@@ -61,12 +60,11 @@ static void test_resumption(void **state) /* 1.6 */
 }
 
 /* A session that is resumed is not verified again: one that was made with another host must never be. */
-static void test_ticket_of_another_host(void **state) /* 4.20, 6.6 */
+TEST_CASE(test_ticket_of_another_host) /* 4.20, 6.6 */
 {
     static const char *const hosts[] = {"gate.test", "127.0.0.1"};
     struct ends ends;
 
-    (void)state;
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
         contexts(&ends, &pki, false, false, false);
         join(&ends, hosts[i]);
@@ -90,12 +88,11 @@ static unsigned tickets_of(const struct tls_context *context)
 }
 
 /* Each connection that is there at once brings the session of another; more than there are places push out others. */
-static void test_many_sessions(void **state) /* 6.6 */
+TEST_CASE(test_many_sessions) /* 6.6 */
 {
     struct ends ends;
     struct stream *back[4];
 
-    (void)state;
     for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
         contexts(&ends, &pki, false, false, false);
         assert_int_equal(SSL_CTX_set_max_proto_version(ends.server->ctx, version), 1);
@@ -124,11 +121,10 @@ static void test_many_sessions(void **state) /* 6.6 */
 }
 
 /* TLS 1.3: no ticket twice (RFC 8446, C.4). 1.2: a session goes on being good, in one connection after the other. */
-static void test_used_once(void **state) /* 6.6 */
+TEST_CASE(test_used_once) /* 6.6 */
 {
     struct ends ends;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join_twice(&ends);
     assert_int_equal(tickets_of(ends.client), 0); /* until the next one is read */
@@ -148,12 +144,11 @@ static void test_used_once(void **state) /* 6.6 */
 }
 
 /* What was verified is verified again in time: within the hour, and when a certificate of the chain ends. */
-static void test_session_ends(void **state) /* 6.6 */
+TEST_CASE(test_session_ends) /* 6.6 */
 {
     struct ends ends;
     int64_t until_us, verified_us;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     verified_us = clock_wall_us();
@@ -175,11 +170,10 @@ static void test_session_ends(void **state) /* 6.6 */
 }
 
 /* A server that comes back with another certificate is asked for it; so is each after a reload, which makes a new context. */
-static void test_changed_certificate(void **state) /* 6.6 */
+TEST_CASE(test_changed_certificate) /* 6.6 */
 {
     struct ends ends, stranger;
 
-    (void)state;
     for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
         contexts(&ends, &pki, false, false, false);
         contexts(&stranger, &other, false, false, false);
@@ -212,13 +206,4 @@ static void test_changed_certificate(void **state) /* 6.6 */
     tls_unref(&stranger.client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resumption),    cmocka_unit_test(test_ticket_of_another_host),
-        cmocka_unit_test(test_many_sessions), cmocka_unit_test(test_used_once),
-        cmocka_unit_test(test_session_ends),  cmocka_unit_test(test_changed_certificate),
-    };
-
-    return cmocka_run_group_tests(tests, make_pki, drop_pki);
-}
+TEST_MAIN(make_pki, drop_pki)

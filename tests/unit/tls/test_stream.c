@@ -7,13 +7,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static void test_handshake(void **state) /* 1.6 */
+TEST_CASE(test_handshake) /* 1.6 */
 {
     struct ends ends;
     char byte;
     size_t done;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     assert_int_equal(ends.front_io, IO_OK);
@@ -28,13 +27,12 @@ static void test_handshake(void **state) /* 1.6 */
     end(&ends);
 }
 
-static void test_stale_error(void **state) /* 1.6: an error that another connection left in the queue kills nobody */
+TEST_CASE(test_stale_error) /* 1.6: an error that another connection left in the queue kills nobody */
 {
     struct ends ends;
     char byte;
     size_t done;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     ERR_raise(ERR_LIB_SSL, SSL_R_BAD_LENGTH);
@@ -44,13 +42,12 @@ static void test_stale_error(void **state) /* 1.6: an error that another connect
     end(&ends);
 }
 
-static void test_cut(void **state) /* 1.6: the end of the socket without close_notify is no clean end */
+TEST_CASE(test_cut) /* 1.6: the end of the socket without close_notify is no clean end */
 {
     struct ends ends;
     char byte;
     size_t done;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     (void)shutdown(ends.front->fd, SHUT_RDWR);
@@ -59,13 +56,12 @@ static void test_cut(void **state) /* 1.6: the end of the socket without close_n
     end(&ends);
 }
 
-static void test_pending(void **state) /* 1.6: what TLS has decrypted already is told, since epoll never will */
+TEST_CASE(test_pending) /* 1.6: what TLS has decrypted already is told, since epoll never will */
 {
     struct ends ends;
     char got[100];
     size_t done;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     assert_int_equal(stream_write(ends.back, "0123456789", 10, &done), IO_OK);
@@ -75,7 +71,7 @@ static void test_pending(void **state) /* 1.6: what TLS has decrypted already is
 }
 
 /* A peer may send what is no data without end: one read takes some of it, and others have their turn. */
-static void test_chatter(void **state) /* 6.6 */
+TEST_CASE(test_chatter) /* 6.6 */
 {
     enum { RECORDS = 100 };
     struct ends ends;
@@ -84,7 +80,6 @@ static void test_chatter(void **state) /* 6.6 */
     char byte;
     SSL *peer;
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     peer = SSL_new(ends.server->ctx);
@@ -112,14 +107,13 @@ static void test_chatter(void **state) /* 6.6 */
     end(&ends);
 }
 
-static void test_blocked_write(void **state) /* 1.6: a write that waited is tried again, with more behind it */
+TEST_CASE(test_blocked_write) /* 1.6: a write that waited is tried again, with more behind it */
 {
     static char block[1 << 20];
     struct ends ends;
     size_t sent = 0, got = 0, done;
     static char into[65536];
 
-    (void)state;
     contexts(&ends, &pki, false, false, false);
     join(&ends, "gate.test");
     for (size_t i = 0; i < sizeof block; i++)
@@ -143,7 +137,7 @@ static void test_blocked_write(void **state) /* 1.6: a write that waited is trie
     end(&ends);
 }
 
-static void test_names(void **state) /* 1.6, 1.9 */
+TEST_CASE(test_names) /* 1.6, 1.9 */
 {
     static const struct {
         const char *host;
@@ -151,7 +145,6 @@ static void test_names(void **state) /* 1.6, 1.9 */
     } cases[] = {{"gate.test", true}, {"GATE.test", true}, {"127.0.0.1", true}, {"other.test", false}, {"127.0.0.2", false},
                  {"x.gate.test", false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ends ends;
 
@@ -165,11 +158,10 @@ static void test_names(void **state) /* 1.6, 1.9 */
     }
 }
 
-static void test_stranger(void **state) /* 1.6, 1.9: an authority that nobody configured */
+TEST_CASE(test_stranger) /* 1.6, 1.9: an authority that nobody configured */
 {
     struct ends ends;
 
-    (void)state;
     contexts(&ends, &other, false, false, false);
     join(&ends, "gate.test");
     assert_int_equal(ends.back_io, IO_FAIL);
@@ -177,11 +169,10 @@ static void test_stranger(void **state) /* 1.6, 1.9: an authority that nobody co
     end(&ends);
 }
 
-static void test_still_accepted(void **state) /* 4.14: asked of a newer context, an open connection is judged as a new one would be */
+TEST_CASE(test_still_accepted) /* 4.14: asked of a newer context, an open connection is judged as a new one would be */
 {
     struct ends ends, stricter, none;
 
-    (void)state;
     contexts(&ends, &pki, true, false, true);
     contexts(&stricter, &pki, true, true, false);
     contexts(&none, &pki, false, false, false);
@@ -202,11 +193,10 @@ static void test_still_accepted(void **state) /* 4.14: asked of a newer context,
     end(&none);
 }
 
-static void test_client_certificate(void **state) /* 1.6 */
+TEST_CASE(test_client_certificate) /* 1.6 */
 {
     struct ends ends;
 
-    (void)state;
     contexts(&ends, &pki, true, true, true);
     join(&ends, "gate.test");
     assert_int_equal(ends.front_io, IO_OK);
@@ -251,11 +241,10 @@ static enum io shake_with(SSL_CTX *ctx, const unsigned char *protocols, unsigned
     return io;
 }
 
-static void test_alpn_and_versions(void **state) /* 1.6 */
+TEST_CASE(test_alpn_and_versions) /* 1.6 */
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 
-    (void)state;
     assert_int_equal(shake_with(ctx, NULL, 0), IO_OK);
     assert_int_equal(shake_with(ctx, (const unsigned char *)"\x02h2\x08http/1.1", 12), IO_OK);
     assert_int_equal(shake_with(ctx, (const unsigned char *)"\x02h2", 3), IO_FAIL);
@@ -269,14 +258,13 @@ static void test_alpn_and_versions(void **state) /* 1.6 */
 
 /* ---- files ---- */
 
-static void test_files(void **state) /* 1.6 */
+TEST_CASE(test_files) /* 1.6 */
 {
     struct tls_server_conf conf = {.certificate = pki_path(&pki, "gate.pem"), .key = pki_path(&pki, "bot.key")};
     struct tls_client_conf client = {.ca = pki_path(&pki, "gate.key")};
     struct tls_context *context;
     struct why why;
 
-    (void)state;
     assert_int_equal(tls_server_new(&conf, &context, &why), CODE_INVALID); /* another's key */
     assert_null(context);
     assert_non_null(strstr(why.text, "bot.key"));
@@ -299,16 +287,4 @@ static void test_files(void **state) /* 1.6 */
     assert_null(context);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_handshake),     cmocka_unit_test(test_stale_error),
-        cmocka_unit_test(test_cut),           cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_chatter),       cmocka_unit_test(test_blocked_write),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_stranger),
-        cmocka_unit_test(test_still_accepted), cmocka_unit_test(test_client_certificate),
-        cmocka_unit_test(test_alpn_and_versions), cmocka_unit_test(test_files),
-    };
-
-    return cmocka_run_group_tests(tests, make_pki, drop_pki);
-}
+TEST_MAIN(make_pki, drop_pki)

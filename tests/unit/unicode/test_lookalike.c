@@ -16,11 +16,10 @@ static bool look_alike(const char *a, const char *b)
 }
 
 /* 2.3 */
-static void test_skeletons(void **state)
+TEST_CASE(test_skeletons)
 {
     char tiny[3];
 
-    (void)state;
     assert_true(look_alike("send_mail", "Send_Mail"));
     assert_true(look_alike("paypal", "p\xd0\xb0yp\xd0\xb0l"));             /* Cyrillic a */
     assert_true(look_alike("COPE", "\xd0\xa1\xd0\x9e\xd0\xa0\xd0\x95"));   /* all of it Cyrillic */
@@ -34,7 +33,7 @@ static void test_skeletons(void **state)
 }
 
 /* 9.1: the table is in order, and nothing becomes longer in UTF-8, so that no room is missing. */
-static void test_table(void **state)
+TEST_CASE(test_table)
 {
     static const struct {
         uint32_t point;
@@ -46,7 +45,6 @@ static void test_table(void **state)
     };
     char bytes[4];
 
-    (void)state;
     assert_true(sizeof looks / sizeof *looks > 1500);
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         size_t len = strlen(looks[i].seen);
@@ -70,11 +68,10 @@ static void reads_as(const char *text, const char *wanted)
 }
 
 /* 9.1: whole texts: ASCII stays, what looks like it becomes it, everything else is what NFKC says. */
-static void test_texts(void **state)
+TEST_CASE(test_texts)
 {
     struct buf tight;
 
-    (void)state;
     reads_as("", "");
     reads_as("0O1lI|", "0O1lI|");
     reads_as("p\xd0\xb0y\xd1\x80\xd0\xb0l", "paypal");
@@ -89,9 +86,8 @@ static void test_texts(void **state)
 }
 
 /* 2.3 */
-static void test_scripts(void **state)
+TEST_CASE(test_scripts)
 {
-    (void)state;
     assert_true(lookalike_mixes_scripts(SPAN_LIT("p\xd0\xb0ypal")));
     assert_true(lookalike_mixes_scripts(SPAN_LIT("\xce\xb1" "bc")));
     assert_false(lookalike_mixes_scripts(SPAN_LIT("\xd1\x87\xd1\x82\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xb5_2")));
@@ -99,14 +95,4 @@ static void test_scripts(void **state)
     assert_false(lookalike_mixes_scripts(SPAN_LIT("12_-")));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_skeletons),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_scripts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -8,7 +8,7 @@
 
 
 /* 2.1: NFKC without what readers pass over. */
-static void test_texts(void **state)
+TEST_CASE(test_texts)
 {
     static const struct {
         const char *text, *plain;
@@ -37,7 +37,6 @@ static void test_texts(void **state)
     };
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1 << 16);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         buf_clear(&out);
@@ -49,7 +48,7 @@ static void test_texts(void **state)
 }
 
 /* 12.3: NFKC and full case folding, of what is plain already. */
-static void test_folded(void **state)
+TEST_CASE(test_folded)
 {
     static const struct {
         const char *text, *folded;
@@ -66,7 +65,6 @@ static void test_folded(void **state)
     };
     struct buf plain, out;
 
-    (void)state;
     buf_init(&plain, 1 << 16);
     buf_init(&out, 1 << 16);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -81,12 +79,11 @@ static void test_folded(void **state)
     buf_fini(&out);
 }
 
-static void test_characters(void **state)
+TEST_CASE(test_characters)
 {
     static const uint32_t word[] = {'a', 'Z', '0', 0xe4, 0x301, 0x661, 0x4e2d};
     static const uint32_t other[] = {'_', ' ', 0x2460, 0x3164, 0x115f, 0xfe0f, 0x34f, 0x16fe4, 0x200d};
 
-    (void)state;
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
         assert_true(unicode_is_of_word(word[i]));
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
@@ -96,13 +93,12 @@ static void test_characters(void **state)
 }
 
 /* Half a million marks on one letter take as long as half a million letters: two classes, the higher one first. */
-static void test_heaps(void **state)
+TEST_CASE(test_heaps)
 {
     size_t len = (size_t)1 << 20, at = 1;
     char *text = malloc(len);
     struct buf out;
 
-    (void)state;
     assert_non_null(text);
     text[0] = 'q';
     while (at + 4 <= len) {
@@ -118,13 +114,12 @@ static void test_heaps(void **state)
     free(text);
 }
 
-static void test_bounds(void **state)
+TEST_CASE(test_bounds)
 {
     size_t len = 3 << 20;
     char *text = malloc(len);
     struct buf out;
 
-    (void)state;
     assert_non_null(text);
     for (size_t i = 0; i < len; i += 3)
         memcpy(text + i, "\xe3\x83\x84", 3);
@@ -151,10 +146,4 @@ static void test_bounds(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_folded), cmocka_unit_test(test_characters),
-                                       cmocka_unit_test(test_heaps), cmocka_unit_test(test_bounds)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -31,7 +31,7 @@ static void same(const char *expected)
     buf_clear(&out);
 }
 
-static void test_escapes(void **state)
+TEST_CASE(test_escapes)
 {
     static const struct { const char *text, *safe; } rows[] = {
         {"plain \xc3\xa4\xe6\x97\xa5 ~", "plain \xc3\xa4\xe6\x97\xa5 ~"}, {"", ""}, {"a\nb\tc\rd", "a\\nb\\tc\\rd"},
@@ -40,16 +40,14 @@ static void test_escapes(void **state)
         {"C:\\x", "C:\\x"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(terminal_add(&out, span_text(rows[i].text)), CODE_OK);
         same(rows[i].safe);
     }
 }
 
-static void test_cells(void **state)
+TEST_CASE(test_cells)
 {
-    (void)state;
     assert_int_equal(terminal_cells(SPAN_LIT("abc")), 3);
     assert_int_equal(terminal_cells(SPAN_LIT("\xe6\x97\xa5\xe6\x9c\xac")), 4);
     assert_int_equal(terminal_cells(SPAN_LIT("e\xcc\x81")), 1); /* a combining accent */
@@ -65,9 +63,8 @@ static void test_cells(void **state)
     same("");
 }
 
-static void test_width(void **state)
+TEST_CASE(test_width)
 {
-    (void)state;
     assert_int_equal(setenv("COLUMNS", "72", 1), 0);
     assert_int_equal(terminal_width(), 72);
     assert_int_equal(setenv("COLUMNS", "-3", 1), 0);
@@ -75,7 +72,7 @@ static void test_width(void **state)
     assert_int_equal(unsetenv("COLUMNS"), 0);
 }
 
-static void test_csv(void **state)
+TEST_CASE(test_csv)
 {
     static const struct { const char *text; bool is_number; const char *csv; } rows[] = {
         {"plain", false, "plain"}, {"a,b", false, "\"a,b\""}, {"say \"hi\"", false, "\"say \"\"hi\"\"\""},
@@ -85,16 +82,14 @@ static void test_csv(void **state)
         {"a;b", false, "\"a;b\""}, {"", false, ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(csv_add(&out, span_text(rows[i].text), rows[i].is_number), CODE_OK);
         same(rows[i].csv);
     }
 }
 
-static void test_cells_of_points(void **state)
+TEST_CASE(test_cells_of_points)
 {
-    (void)state;
     assert_int_equal(unicode_cells('a'), 1);
     assert_int_equal(unicode_cells(0x65e5), 2);
     assert_int_equal(unicode_cells(0x0301), 0);
@@ -106,12 +101,4 @@ static void test_cells_of_points(void **state)
     assert_int_equal(unicode_cells(0xe0061), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escapes), cmocka_unit_test(test_cells), cmocka_unit_test(test_width), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_cells_of_points),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -3,13 +3,12 @@
 #include "unicode/unicode.h"
 #include "fakes/cm.h"
 
-static void test_valid_and_invalid_bytes(void **state)
+TEST_CASE(test_valid_and_invalid_bytes)
 {
     static const char *const good[] = {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", NULL};
     static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc3", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
                                       "\xff", "a\xe2\x82", "\xf8\x88\x80\x80\x80", NULL};
 
-    (void)state;
     for (size_t i = 0; good[i] != NULL; i++)
         assert_true(unicode_is_utf8(span_text(good[i])));
     for (size_t i = 0; bad[i] != NULL; i++) {
@@ -19,11 +18,10 @@ static void test_valid_and_invalid_bytes(void **state)
     assert_true(unicode_is_utf8(span_of("a\0b", 3)));
 }
 
-static void test_code_points(void **state)
+TEST_CASE(test_code_points)
 {
     uint32_t point = 7;
 
-    (void)state;
     assert_int_equal(unicode_count(SPAN_LIT("")), 0);
     assert_int_equal(unicode_count(SPAN_LIT("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80")), 4);
     assert_int_equal(unicode_next(SPAN_LIT(""), &point), 0);
@@ -32,7 +30,7 @@ static void test_code_points(void **state)
     assert_int_equal(unicode_next(SPAN_LIT("\xc3"), &point), 0);
 }
 
-static void test_deceptive(void **state)
+TEST_CASE(test_deceptive)
 {
     static const char *const plain[] = {
         "", "Reads a file.\n\tThen writes it.\r\n", "na\xc3\xafve \xe2\x82\xac 5", "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
@@ -50,7 +48,6 @@ static void test_deceptive(void **state)
         "a\xef\xb8\x80" "b", "a\xef\xb8\x8f", " \xef\xb8\x8f", "1\xef\xb8\x80",  /* 7.7: one behind each letter is a message */
         "a\xe2\x81\xa5" "b", "a\xef\xbf\xb0" "b", "a\xef\xbf\xb8" "b", "a\xf0\x96\xbf\xa4", NULL}; /* not assigned, and ignored */
 
-    (void)state;
     for (size_t i = 0; plain[i] != NULL; i++)
         if (unicode_is_deceptive(span_text(plain[i])))
             fail_msg("plain[%zu] was refused", i);
@@ -60,7 +57,7 @@ static void test_deceptive(void **state)
 }
 
 /* 10.7: whatever is drawn as nothing, wherever it stands: format characters with a sign of their own, blanks, what is no character. */
-static void test_unseen(void **state)
+TEST_CASE(test_unseen)
 {
     static const uint32_t points[] = {
         0x2800, 0x13430, 0x13438, 0x13439, 0x1343f, 0x0600, 0x06dd, 0x070f, 0x08e2, 0x110bd, 0x110cd, 0xfff9, 0xfdd0, 0xfdef, 0xfffe,
@@ -69,7 +66,6 @@ static void test_unseen(void **state)
         0x1d159, 0x1d173, 0xe0000, 0xe0100, 0xe0fff, 0x2028, 0x2029, 0x7f, 0x9b,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         char text[6] = "a";
         size_t len = 1 + utf8_put(text + 1, points[i]);
@@ -83,14 +79,13 @@ static void test_unseen(void **state)
             assert_true(unicode_is_ignorable(point) || point == 0x2028 || point == 0x2029 || point == 0x2800);
 }
 
-static void test_one_by_one(void **state) /* 4.13: what is left where each that deceives is left out deceives nobody */
+TEST_CASE(test_one_by_one) /* 4.13: what is left where each that deceives is left out deceives nobody */
 {
     static const char *const texts[] = {
         "a\xe2\x80\x8b\xef\xb8\x8f", "\xd8\x9c\xe2\x80\x8d\xd8\x9c", "\xd9\x85\xe2\x80\x8c\xd8\x9c\xd8\xae",
         "\xf0\x9f\x91\xa9\xe2\x80\x8d\xe2\x80\x8d\xf0\x9f\x92\xbb", "\xe2\x80\xae\xf0\x9f\x91\xa9\xe2\x80\x8d\x1b\xf0\x9f\x92\xbb",
         "a\xef\xb8\x80\xef\xb8\x81\xef\xb8\x82", "\xe1\x9e\xb4\xe2\x80\x8d\xe1\x9e\xb4", NULL};
 
-    (void)state;
     for (size_t i = 0; texts[i] != NULL; i++) {
         struct span rest = span_text(texts[i]);
         char kept[64];
@@ -110,15 +105,4 @@ static void test_one_by_one(void **state) /* 4.13: what is left where each that 
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_and_invalid_bytes),
-        cmocka_unit_test(test_code_points),
-        cmocka_unit_test(test_deceptive),
-        cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_one_by_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

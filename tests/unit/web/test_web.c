@@ -162,7 +162,7 @@ static enum code answer_of(struct server *server, int64_t wait_us, size_t body_m
     return code;
 }
 
-static void asks_and_is_answered(void **state)
+TEST_CASE(asks_and_is_answered)
 {
     struct server server = {.says = OK_HEAD "Content-Length: 2\r\nCache-Control:  max-age=9 \r\n\r\n{}"};
     const struct web_header headers[] = {{SPAN_LIT("Authorization"), SPAN_LIT("Bearer secret")}, {SPAN_LIT("X-Empty"), SPAN_NONE}};
@@ -171,7 +171,6 @@ static void asks_and_is_answered(void **state)
     struct web_answer answer;
     struct why why;
 
-    (void)state;
     server_start(&server);
     for (int i = 0; i < 3; i++) {
         assert_ok(fetch(web, &server, i == 0 ? NULL : &post, &answer, &why));
@@ -191,7 +190,7 @@ static void asks_and_is_answered(void **state)
     server_stop(&server);
 }
 
-static void refuses_what_is_no_question(void **state)
+TEST_CASE(refuses_what_is_no_question)
 {
     static const struct {
         const char *url;
@@ -205,7 +204,6 @@ static void refuses_what_is_no_question(void **state)
     };
     struct web *web = web_begun();
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const struct web_header header = {span_text(wrong[i].name), span_text(wrong[i].value)};
         const struct web_request request = {.url = span_text(wrong[i].url), .headers = &header, .header_count = 1,
@@ -220,7 +218,7 @@ static void refuses_what_is_no_question(void **state)
     web_free(&web);
 }
 
-static void bounds_what_comes(void **state)
+TEST_CASE(bounds_what_comes)
 {
     static char line[60000], many[200];
     struct server huge_body = {.says = OK_HEAD "Connection: close\r\n\r\n", .again = line, .times = 100000},
@@ -230,7 +228,6 @@ static void bounds_what_comes(void **state)
                   endless_100 = {.says = "", .again = "HTTP/1.1 100 Continue\r\n\r\n", .times = 10000000};
     struct server *servers[] = {&huge_body, &said_huge, &long_line, &endless_head, &endless_100};
 
-    (void)state;
     memset(line, 'x', sizeof line - 1);
     snprintf(many, sizeof many, "X-%0150d: y\r\n", 7);
     for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
@@ -259,7 +256,7 @@ static bool take_some(void *context, const struct web_answer *answer, struct spa
 }
 
 /* Who takes the parts says when it is enough, though the server would never end. */
-static void gives_parts_as_they_come(void **state)
+TEST_CASE(gives_parts_as_they_come)
 {
     static char line[1000];
     struct server server = {.says = OK_HEAD "Connection: close\r\n\r\n", .again = line, .times = 10000000};
@@ -269,7 +266,6 @@ static void gives_parts_as_they_come(void **state)
     struct web_answer answer;
     struct why why;
 
-    (void)state;
     memset(line, 'x', sizeof line - 1);
     server_start(&server);
     assert_ok(fetch(web, &server, &request, &answer, &why));
@@ -279,13 +275,12 @@ static void gives_parts_as_they_come(void **state)
     server_stop(&server);
 }
 
-static void is_not_held_up(void **state)
+TEST_CASE(is_not_held_up)
 {
     struct server silent = {.says = "", .hangs = true}, half = {.says = "HTTP/1.1 200 OK\r\nX", .hangs = true},
                   body = {.says = OK_HEAD "Content-Length: 100\r\n\r\nabc", .hangs = true};
     struct server *servers[] = {&silent, &half, &body};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         int64_t begun_us = clock_monotonic_us();
         struct web_answer answer;
@@ -299,7 +294,7 @@ static void is_not_held_up(void **state)
     }
 }
 
-static void takes_nothing_encoded_and_follows_nothing(void **state)
+TEST_CASE(takes_nothing_encoded_and_follows_nothing)
 {
     struct server gzip = {.says = OK_HEAD "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"},
                   on_the_way = {.says = OK_HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"},
@@ -308,7 +303,6 @@ static void takes_nothing_encoded_and_follows_nothing(void **state)
     struct server *servers[] = {&gzip, &on_the_way, &redirect, &old, &short_one};
     const enum code codes[] = {CODE_INVALID, CODE_INVALID, CODE_OK, CODE_IO, CODE_IO};
 
-    (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
         struct web_answer answer;
         struct why why;
@@ -350,7 +344,7 @@ static size_t count_in_memory(const char *first, const char *second)
 }
 
 /* What went up and what came down stands nowhere any more. */
-static void leaves_no_secret(void **state)
+TEST_CASE(leaves_no_secret)
 {
     struct server server = {.says = OK_HEAD "Content-Length: 33\r\n\r\n{\"access_token\":\"come-down-7351\"}"};
     struct web_header header = {.name = SPAN_LIT("Authorization")};
@@ -359,7 +353,6 @@ static void leaves_no_secret(void **state)
     struct why why;
     char secret[32];
 
-    (void)state;
     if (!SANDBOX_IS_BUILT)
         skip(); /* sanitizers keep what was given back, and copies of it */
     snprintf(secret, sizeof secret, "%s-%s", "gone-up", "8846");
@@ -383,7 +376,7 @@ static void leaves_no_secret(void **state)
     server_stop(&server);
 }
 
-static void passes_proxies_by(void **state)
+TEST_CASE(passes_proxies_by)
 {
     static const struct {
         const char *except, *host;
@@ -397,7 +390,6 @@ static void passes_proxies_by(void **state)
         {NULL, "localhost", false}, {NULL, "127.0.0.9", false}, {NULL, "::1", false}, {NULL, "localhost.example", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char url[] = "http://proxy:3128";
         const struct web_proxy proxy = {.url = url, .except = cases[i].except};
@@ -413,7 +405,7 @@ static void cancelled(void *context, struct web_answer *answer)
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void ends_what_is_under_way(void **state)
+TEST_CASE(ends_what_is_under_way)
 {
     struct server server = {.says = "", .hangs = true};
     struct web *web = web_begun();
@@ -423,7 +415,6 @@ static void ends_what_is_under_way(void **state)
     size_t begun = 0;
     char url[64];
 
-    (void)state;
     server_start(&server);
     snprintf(url, sizeof url, "http://127.0.0.1:%u/", server.port);
     for (size_t i = 0; i < 200; i++) {
@@ -448,12 +439,11 @@ static void ends_what_is_under_way(void **state)
     server_stop(&server);
 }
 
-static void says_who_cannot_be_reached(void **state)
+TEST_CASE(says_who_cannot_be_reached)
 {
     static const char *const urls[] = {"http://127.0.0.1:1/secret", "https://nobody.invalid/secret"};
     struct web *web = web_begun();
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct web_request request = {.url = span_text(urls[i])};
         struct web_answer answer;
@@ -469,20 +459,7 @@ static void says_who_cannot_be_reached(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asks_and_is_answered),
-        cmocka_unit_test(refuses_what_is_no_question),
-        cmocka_unit_test(bounds_what_comes),
-        cmocka_unit_test(gives_parts_as_they_come),
-        cmocka_unit_test(is_not_held_up),
-        cmocka_unit_test(takes_nothing_encoded_and_follows_nothing),
-        cmocka_unit_test(ends_what_is_under_way),
-        cmocka_unit_test(says_who_cannot_be_reached),
-        cmocka_unit_test(leaves_no_secret),
-        cmocka_unit_test(passes_proxies_by),
-    };
-
     unsetenv("https_proxy");
     unsetenv("HTTPS_PROXY");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -42,9 +42,8 @@ static void expect(const char *text, const char *wanted)
     expect_order(text, NULL, wanted);
 }
 
-static void test_blocks(void **state)
+TEST_CASE(test_blocks)
 {
-    (void)state;
     expect("a:    1\nb:\n - x\n -   y: 1\n     z: 2\n", "a: 1\nb:\n  - x\n  - y: 1\n    z: 2\n");
     expect("a:\n- - b\n  - c\n-\n  d: 1\n", "a:\n  - - b\n    - c\n  - d: 1\n");
     expect("--- # head\na: \n...\n# end\n", "# head\na:\n# end\n");
@@ -55,9 +54,8 @@ static void test_blocks(void **state)
     expect("# only this", "# only this\n");
 }
 
-static void test_comments(void **state)
+TEST_CASE(test_comments)
 {
-    (void)state;
     expect("# file\n\n# two\na: 1\n", "# file\n\n# two\na: 1\n");
     expect("a:   # of a\n    - x   # of x\n    # foot\n# of b\nb: 1\n", "a:   # of a\n  - x     # of x\n  # foot\n# of b\nb: 1\n");
     expect("a:\n- x\n# of b\nb: 1\n", "a:\n  - x\n# of b\nb: 1\n"); /* a list as far left as its key has no foot */
@@ -68,7 +66,7 @@ static void test_comments(void **state)
     expect("b:\n  'it''s # none'\n", "b: \"it's # none\"\n");
 }
 
-static void test_quotes(void **state)
+TEST_CASE(test_quotes)
 {
     static const char *const cases[][2] = {
         {"'plain'", "plain"}, {"\"a/b.c-d_1\"", "a/b.c-d_1"}, {"'/srv/x'", "/srv/x"}, {"\"a b\"", "'a b'"}, {"'yes'", "'yes'"},
@@ -79,7 +77,6 @@ static void test_quotes(void **state)
     };
     char text[128], wanted[128];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(text, sizeof text, "k: %s\n", cases[i][0]);
         snprintf(wanted, sizeof wanted, "k: %s\n", cases[i][1]);
@@ -91,9 +88,8 @@ static void test_quotes(void **state)
     expect("'a': 1\n\"b c\": 2\n'true': 3\n", "a: 1\n'b c': 2\n'true': 3\n");
 }
 
-static void test_lines(void **state)
+TEST_CASE(test_lines)
 {
-    (void)state;
     expect("a: >-\n      x\n        y\n\n      z\n\n\nb: |\n x\n", "a: >-\n  x\n    y\n\n  z\n\nb: |\n  x\n");
     expect("a: |2\n    x\n", "a: \"  x\\n\"\n");
     expect("a: |+\n  x\n\n", "a: \"x\\n\\n\"\n");
@@ -102,9 +98,8 @@ static void test_lines(void **state)
     expect("a: one\n two\n", "a: one\n  two\n");
 }
 
-static void test_brackets(void **state)
+TEST_CASE(test_brackets)
 {
-    (void)state;
     expect("a: { b : 1 , c: [ x,y ] , d: }\n", "a: {b: 1, c: [x, y], d: }\n");
     expect("a: [\n  x,\n      y]\n", "a: [x,\n    y]\n"); /* a break stays, but for one behind the bracket */
     expect("a: [b: 1, c]\n", "a: [{b: 1}, c]\n");
@@ -113,11 +108,10 @@ static void test_brackets(void **state)
     expect("- [" LONG ", [" LONG ", " LONG "]]\n", "- [" LONG ",\n   [" LONG ", " LONG "]]\n");
 }
 
-static void test_order(void **state)
+TEST_CASE(test_order)
 {
     static const char *const keys[] = {"id", "", "when", NULL};
 
-    (void)state;
     expect_order("# file\nx: 1\n# of when\nwhen: 2 # w\nid: 3\n", keys, "# file\nid: 3\n# of when\nwhen: 2 # w\nx: 1\n");
     expect_order("a: 1\n\nid: 2\nwhen: 3\n", keys, "id: 2\n\nwhen: 3\na: 1\n"); /* blank lines part places */
     expect_order("{x: 1,\n when: 2, id: 3}\n", keys, "{id: 3,\n when: 2, x: 1}\n");
@@ -125,9 +119,8 @@ static void test_order(void **state)
 }
 
 /* What fuzzing found: what a line end, blanks that nobody sees, or letters of several bytes would have changed. */
-static void test_what_is_hard_to_see(void **state)
+TEST_CASE(test_what_is_hard_to_see)
 {
-    (void)state;
     expect("a: >\n  b\n  c", "a: 'b c'\n"); /* the file ends in it, without the line end that is written */
     expect("a: |\n  b\n  c", "a: \"b\\nc\"\n");
     expect("a: >-\n  b\n  c\n", "a: >-\n  b\n  c\n");
@@ -137,13 +130,12 @@ static void test_what_is_hard_to_see(void **state)
 }
 
 /* A map that was too wide for its key's line, and was broken, fits there: it is written so at once. */
-static void test_it_stays(void **state)
+TEST_CASE(test_it_stays)
 {
     static const char wide[] = "cpara :\n {\"json\":[1,2.5" LONG "KKKKKKKKKKKKKKKKKKKKKKKKKKKK ;K   ;% KKKKKKKKKKKKK^K^^Kl,"
                                "\"x\"],\"/\":{}}\n";
     struct buf out, again;
 
-    (void)state;
     for (size_t cut = 0; cut < 12; cut++) { /* one of them is as wide as it takes */
         char text[256];
 
@@ -158,13 +150,4 @@ static void test_it_stays(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_comments), cmocka_unit_test(test_quotes),
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_brackets), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_what_is_hard_to_see), cmocka_unit_test(test_it_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -60,22 +60,20 @@ static void expect_fault(const char *text, int line, int column, const char *wor
     expect_fault_of(span_text(text), line, column, words);
 }
 
-static void test_core_types(void **state)
+TEST_CASE(test_core_types)
 {
-    (void)state;
     expect_json("[null, Null, NULL, ~, ]", "[null,null,null,null]");
     expect_json("a:\nb: ''\n", "{\"a\":null,\"b\":\"\"}");
     expect_json("[true, True, TRUE, false, False, FALSE]", "[true,true,true,false,false,false]");
     expect_json("[yes, no, on, off, y, n, tRue]", "[\"yes\",\"no\",\"on\",\"off\",\"y\",\"n\",\"tRue\"]");
 }
 
-static void test_numbers(void **state)
+TEST_CASE(test_numbers)
 {
     struct yaml_tree *tree = read_good("[12, 1.0, 1e3, 0x10, '1', 1:30, 2024-11-05, 0x, 1_000, 1e, 0o9, .e1, -, +]");
     const struct yaml_node *node = yaml_root(tree)->child;
     static const enum yaml_type types[] = {YAML_INT, YAML_FLOAT, YAML_FLOAT, YAML_INT};
 
-    (void)state;
     for (size_t i = 0; node != NULL; i++, node = node->next)
         assert_int_equal(node->type, i < 4 ? types[i] : YAML_STRING);
     yaml_tree_free(&tree);
@@ -90,11 +88,10 @@ static void test_numbers(void **state)
     expect_fault("a: 0x10000000000000000", 1, 4, "64 bits");
 }
 
-static void test_long_numbers(void **state)
+TEST_CASE(test_long_numbers)
 {
     char text[512];
 
-    (void)state;
     memset(text, '1', sizeof text);
     expect_fault_of(span_of(text, 401), 1, 1, "400 digits");
     expect_fault_of(span_of(text, 400), 1, 1, "too large");
@@ -110,9 +107,8 @@ static void test_long_numbers(void **state)
     }
 }
 
-static void test_strings(void **state)
+TEST_CASE(test_strings)
 {
-    (void)state;
     expect_json("'(?i)\\b(drop)\\b'", "\"(?i)\\\\b(drop)\\\\b\"");
     expect_json("\"a\\tb\\u00e4\\n\\x01\\x7f\\\"\\\\\\/\"", "\"a\\tb\xc3\xa4\\n\\u0001\x7f\\\"\\\\/\"");
     expect_json("\"\\N\\L\\P\\b\\f\\r\\v\"", "\"\\u0085\\u2028\\u2029\\b\\f\\r\\u000b\"");
@@ -122,9 +118,8 @@ static void test_strings(void **state)
     expect_json("{\"a\\\"b\": 1}", "{\"a\\\"b\":1}");
 }
 
-static void test_json_is_a_subset(void **state)
+TEST_CASE(test_json_is_a_subset)
 {
-    (void)state;
     expect_json("{\"a\": [1, 2.5e3, true, null, {\"b\":\"c\"}], \"d\":{}, \"e\":[]}",
                 "{\"a\":[1,2.5e3,true,null,{\"b\":\"c\"}],\"d\":{},\"e\":[]}");
     expect_json("", "null");
@@ -132,13 +127,12 @@ static void test_json_is_a_subset(void **state)
     expect_json("--- {a: 1}\n...\n", "{\"a\":1}");
 }
 
-static void test_places(void **state)
+TEST_CASE(test_places)
 {
     struct yaml_tree *tree = read_good("a: 1\r\n\"\xc3\xa4\xc3\xb6\": [x,\n  {b: y}]\n");
     const struct yaml_node *list = yaml_root(tree)->child->next;
     const struct yaml_node *b = yaml_member(list->child->next, "b");
 
-    (void)state;
     assert_string_equal(yaml_file(tree), "x.yaml");
     assert_int_equal(list->key_line, 2);
     assert_int_equal(list->key_column, 1);
@@ -155,9 +149,8 @@ static void test_places(void **state)
     yaml_tree_free(&tree);
 }
 
-static void test_refused_features(void **state)
+TEST_CASE(test_refused_features)
 {
-    (void)state;
     expect_fault("a: &x 1\n", 1, 4, "anchor");
     expect_fault("a: &x [1]\n", 1, 4, "anchor");
     expect_fault("a: &x {b: 1}\n", 1, 4, "anchor");
@@ -179,18 +172,16 @@ static void test_refused_features(void **state)
     expect_json("{'<<': 1, '!': '&*'}", "{\"<<\":1,\"!\":\"&*\"}");
 }
 
-static void test_duplicates(void **state)
+TEST_CASE(test_duplicates)
 {
-    (void)state;
     expect_fault("a: 1\nb: 2\n'a': 3\n", 3, 1, "`a` is written twice, first in line 1");
     expect_fault("x:\n  - {k: 1, \"\\u006b\": 2}\n", 2, 12, "`k` is written twice");
     expect_fault("1: a\n'1': b\n", 2, 1, "twice");
     expect_json("{a: 1, A: 2}", "{\"a\":1,\"A\":2}");
 }
 
-static void test_bytes(void **state)
+TEST_CASE(test_bytes)
 {
-    (void)state;
     expect_fault_of(SPAN_LIT("a: b\0c"), 1, 5, "NUL byte");
     expect_fault("a: \"\\0\"", 1, 4, "NUL character");
     expect_fault("\xef\xbb\xbf" "a: 1", 1, 1, "byte order mark");
@@ -209,7 +200,7 @@ static void test_bytes(void **state)
 }
 
 /* 7.5: what an author wrote is told in words, at the place that is to be mended, with what to write instead. */
-static void test_slips(void **state)
+TEST_CASE(test_slips)
 {
     static const struct {
         const char *text;
@@ -264,30 +255,27 @@ static void test_slips(void **state)
         {"a: b\n\tc: d\n", 2, 1, "a tab"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
         expect_fault(slips[i].text, slips[i].line, slips[i].column, slips[i].words);
 }
 
-static void test_bool_words(void **state)
+TEST_CASE(test_bool_words)
 {
     struct yaml_tree *tree = read_good("[yes, 'Off', 1, y, maybe]");
     static const char *const words[] = {"write true", "write false", "; write true or false", "write true", "; write true or false"};
     size_t at = 0;
 
-    (void)state;
     for (const struct yaml_node *node = yaml_root(tree)->child; node != NULL; node = node->next)
         assert_non_null(strstr(yaml_bool_words(node), words[at++]));
     assert_int_equal(at, 5);
     yaml_tree_free(&tree);
 }
 
-static void test_several_faults(void **state)
+TEST_CASE(test_several_faults)
 {
     struct faults faults;
     struct yaml_tree *tree;
 
-    (void)state;
     faults_init(&faults);
     assert_int_equal(yaml_read(SPAN_LIT("a: &x 1\nb: *x\na: 010\nc: !t {d: 1, d: 2}\n"), "f", &tree, &faults), CODE_INVALID);
     assert_int_equal(faults.count, 6);
@@ -296,12 +284,11 @@ static void test_several_faults(void **state)
                                                      i == 3 ? "tag" : "twice"));
 }
 
-static void test_depth_and_size(void **state)
+TEST_CASE(test_depth_and_size)
 {
     char text[256] = "";
     struct buf big;
 
-    (void)state;
     memset(text, '[', 64);
     memset(text + 64, ']', 64);
     {
@@ -320,13 +307,12 @@ static void test_depth_and_size(void **state)
     buf_fini(&big);
 }
 
-static void test_unknown_keys(void **state)
+TEST_CASE(test_unknown_keys)
 {
     static const char *const known[] = {"effect", "match", NULL};
     struct yaml_tree *tree = read_good("efect: 1\nmatch: 2\nzebra: 3\n");
     struct faults faults;
 
-    (void)state;
     faults_init(&faults);
     yaml_check_keys(tree, yaml_root(tree), known, "a rule", &faults);
     assert_int_equal(faults.count, 2);
@@ -337,12 +323,11 @@ static void test_unknown_keys(void **state)
     yaml_tree_free(&tree);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     static const char text[] = "a: [1, 0x1f, {b: 'text', c: null}]\nd: true\n";
     bool done = false;
 
-    (void)state;
     for (uint64_t nth = 1; !done; nth++) {
         struct faults faults;
         struct yaml_tree *tree;
@@ -365,12 +350,11 @@ static void test_out_of_memory(void **state)
     }
 }
 
-static void test_json_into_a_full_buffer(void **state)
+TEST_CASE(test_json_into_a_full_buffer)
 {
     struct yaml_tree *tree = read_good("{a: [b, c]}");
     struct buf out;
 
-    (void)state;
     for (size_t cap = 1; cap < 16; cap++) {
         buf_init(&out, cap);
         assert_int_equal(buf_add_byte(&out, '#'), CODE_OK);
@@ -380,19 +364,4 @@ static void test_json_into_a_full_buffer(void **state)
     yaml_tree_free(&tree);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_core_types),       cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_long_numbers),     cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_json_is_a_subset), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_refused_features), cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_bytes),            cmocka_unit_test(test_slips),
-        cmocka_unit_test(test_bool_words),
-        cmocka_unit_test(test_several_faults),
-        cmocka_unit_test(test_depth_and_size),   cmocka_unit_test(test_unknown_keys),
-        cmocka_unit_test(test_out_of_memory),    cmocka_unit_test(test_json_into_a_full_buffer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
