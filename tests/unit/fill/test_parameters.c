@@ -115,9 +115,8 @@ static const struct call calls[] = {
      PERMIT("match: {tools: [t]}, when: [{arg: a, matches: {pattern: list}}]"), "t", "{\"a\":\"xx\"}", true},
 };
 
-static void test_values(void **state)
+TEST_CASE(test_values)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct policy *policy = compiled(calls[i].text, "");
 
@@ -209,11 +208,10 @@ static const struct row rows[] = {
     {"policy: p\nas: q\n" PERMIT("match: {tools: [t]}"), 4, 10, "has no dot"},
 };
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     unsigned wrong = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy;
 
@@ -232,13 +230,12 @@ static void test_faults(void **state)
 }
 
 /* A list that names lists twice each would be larger than memory. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     char text[4096] = "policy: p\nlists:\n  l0: [x, y]\n";
     struct policy *policy;
     size_t len = strlen(text);
 
-    (void)state;
     for (int i = 1; i < 15; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, "  l%d: [{list: l%d}, {list: l%d}, {list: l%d}, {list: l%d}]\n", i, i - 1,
                                 i - 1, i - 1, i - 1);
@@ -247,11 +244,10 @@ static void test_many(void **state)
 }
 
 /* Nor may one whose lists bring nothing, being no lists or wrong, take years to look through. */
-static void test_many_of_nothing(void **state)
+TEST_CASE(test_many_of_nothing)
 {
     static const char *const ends[] = {"{list: nope}", "{list: l0}", "{list: l1}"};
 
-    (void)state;
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
         char text[4096];
         size_t len = (size_t)snprintf(text, sizeof text, "policy: p\nlists:\n  l0: [%s]\n", ends[end]);
@@ -268,11 +264,10 @@ static void test_many_of_nothing(void **state)
     }
 }
 
-static void test_warnings(void **state)
+TEST_CASE(test_warnings)
 {
     struct policy *policy = compiled(SET "lists: {a: [x], b: [{list: a}], c: [y]}\n" PERMIT("match: {tools: {list: b}}"), "");
 
-    (void)state;
     policy_unref(&policy);
     assert_int_equal(warnings.count, 5); /* four parameters and a list that stand nowhere */
     assert_non_null(strstr(warnings.fault[0].text, "the parameter `root` stands nowhere"));
@@ -286,14 +281,13 @@ static void test_warnings(void **state)
 
 /* ---- lists that another file shares ---- */
 
-static void test_shared(void **state)
+TEST_CASE(test_shared)
 {
     struct policy *policy = compiled("policy: words\nshared: true\nparameters: {who: {is: text, default: 'a*'}}\n"
                                      "lists: {l: ['{who}', {list: m}], m: [z]}\n",
                                      "policy: p\nparameters: {who: {is: text, default: b}}\n"
                                      PERMIT("match: {tools: [{list: l}, '{who}']}"));
 
-    (void)state;
     assert_true(permits(policy, "a*", "{}")); /* its own file's value, escaped where it is used */
     assert_false(permits(policy, "ax", "{}"));
     assert_true(permits(policy, "z", "{}"));
@@ -327,7 +321,7 @@ static void take(void *context, const struct policy_test_result *result)
     *passed += result->passed;
 }
 
-static void test_copies(void **state)
+TEST_CASE(test_copies)
 {
     static const struct policy_route routes[] = {{.name = "shop"}, {.name = "other"}};
     struct policy *policy = compiled(BASE "set: {server: shop}\n", BASE "set: {server: other, root: /data}\nas: git-b\n");
@@ -335,7 +329,6 @@ static void test_copies(void **state)
     unsigned passed = 0, lost = 0;
     size_t good, bad;
 
-    (void)state;
     assert_int_equal(policy->rule_count, 6);
     assert_non_null(policy_rule_by_id(policy, SPAN_LIT("git-b.else")));
     assert_non_null(policy_rule_by_id(policy, SPAN_LIT("git.else")));
@@ -356,7 +349,7 @@ static void test_copies(void **state)
 }
 
 /* What tests say of rules in short has the value in the id, and the copy's name. */
-static void test_short(void **state)
+TEST_CASE(test_short)
 {
     struct policy *policy = compiled("policy: s\nparameters: {a: {is: upstream, default: shop}}\nallow: {'{a}': {everyone: [t]}}\n"
                                      "tests: [{name: a, call: {upstream: '{a}', tool: t}, expect: {verdict: permit, rule: "
@@ -365,7 +358,6 @@ static void test_short(void **state)
     unsigned passed = 0;
     size_t good, bad;
 
-    (void)state;
     assert_non_null(policy_rule_by_id(policy, SPAN_LIT("z.allow.kiosk.everyone")));
     assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
     assert_int_equal(policy_test(policy, scratch, take, &passed, &good, &bad), CODE_OK);
@@ -376,13 +368,12 @@ static void test_short(void **state)
 
 /* ---- what people are shown ---- */
 
-static void test_diff(void **state)
+TEST_CASE(test_diff)
 {
     struct policy *before = compiled(BASE "set: {server: shop}\n", ""), *after = compiled(BASE "set: {server: shop, root: /data}\n", "");
     struct diff *diff;
     bool told = false;
 
-    (void)state;
     assert_int_equal(before->sources[0].parameter_count, 2);
     assert_true(span_is(before->sources[0].parameters[1].json, "\"/srv\"") && !before->sources[0].parameters[1].is_set);
     assert_true(after->sources[0].parameters[1].is_set);
@@ -396,11 +387,10 @@ static void test_diff(void **state)
     policy_unref(&after);
 }
 
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     uint64_t allocations;
 
-    (void)state;
     for (uint64_t n = 1;; n++) {
         struct policy *policy = NULL;
         enum code code;
@@ -417,7 +407,7 @@ static void test_memory(void **state)
 }
 
 /* Copies of one file have the same faults at the same place, which are told once: what comes of the second is as unusable. */
-static void test_faults_of_copies(void **state)
+TEST_CASE(test_faults_of_copies)
 {
 #define BAD "policy: p\ndetectors: {d: {pattern: '('}}\n" \
             "rules: [{id: p.r, effect: forbid, match: {tools: [t]}, when: [{arg: a, detect: [d], absent: applies}]}]\n"
@@ -426,7 +416,6 @@ static void test_faults_of_copies(void **state)
     struct policy *policy;
     size_t told = 0;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         files[i] = (struct policy_file){SPAN_LIT("base.yaml"), span_text(texts[i])};
     faults_init(&faults);
@@ -437,14 +426,4 @@ static void test_faults_of_copies(void **state)
     assert_int_equal(told, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_faults), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_many_of_nothing), cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_shared), cmocka_unit_test(test_copies), cmocka_unit_test(test_faults_of_copies),
-        cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -40,7 +40,7 @@ static struct policy *compiled(const char *text)
     return policy;
 }
 
-static void test_each_is_a_rule(void **state)
+TEST_CASE(test_each_is_a_rule)
 {
     struct policy *policy = compiled("policy: p\n"
                                      "rules: [{id: r, effect: permit, match: {tools: [own]}}]\n"
@@ -50,7 +50,6 @@ static void test_each_is_a_rule(void **state)
                                      "deny: {'*': {'dr x%': ['*_delete']}}\n");
     const struct rule *rule = rule_of(policy, "p.allow.clinic.group:doctors");
 
-    (void)state;
     assert_int_equal(policy->rule_count, 1 + 2 * 6 + 1);
     assert_int_equal(rule->effect, EFFECT_PERMIT);
     assert_int_equal(rule->line, 3);
@@ -81,7 +80,7 @@ struct call {
     enum verdict_kind verdict;
 };
 
-static void test_how_they_are_judged(void **state)
+TEST_CASE(test_how_they_are_judged)
 {
     static const struct call calls[] = {
         {"ada", "doctors", "get", VERDICT_PERMIT},       {"ada", NULL, "get", VERDICT_DENY},
@@ -91,7 +90,6 @@ static void test_how_they_are_judged(void **state)
     };
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nallow: {test: {'group:doctors': [get], everyone: [list, book, 'list_*']}}\n"
                        "ask: {test: {everyone: [book]}}\ndeny: {'*': {everyone: ['*_delete']}}\n");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -110,7 +108,7 @@ static void test_how_they_are_judged(void **state)
     court_close(&court);
 }
 
-static void test_what_is_wrong(void **state)
+TEST_CASE(test_what_is_wrong)
 {
     static const struct { const char *text, *fault; } wrong[] = {
         {"allow: [a]\n", "write allow: {UPSTREAM: {everyone: [TOOL]}}"},
@@ -135,7 +133,6 @@ static void test_what_is_wrong(void **state)
          "12345678901234567890" "': [a]}}\n", "an id of more than 128 bytes"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct policy *policy = NULL;
         char text[512];
@@ -152,7 +149,7 @@ static void test_what_is_wrong(void **state)
     }
 }
 
-static void test_a_copy_with_parameters_and_lists(void **state)
+TEST_CASE(test_a_copy_with_parameters_and_lists)
 {
     struct policy *policy = compiled("policy: p\nas: q\nparameters: {s: {is: upstream, required: true}, w: {is: text, default: 'b*b'}}\n"
                                      "lists: {l: [d, e]}\nset: {s: shop}\n"
@@ -161,7 +158,6 @@ static void test_a_copy_with_parameters_and_lists(void **state)
                                      "rule: 'p.allow.shop.everyone'}}]\n");
     const struct rule *rule = rule_of(policy, "q.allow.shop.everyone");
 
-    (void)state;
     assert_int_equal(rule->match.by[DIM_TOOL].count, 3);
     names(rule, DIM_UPSTREAM, "shop");
     assert_int_equal(rule_of(policy, "q.allow.shop.b%5C*b")->match.by[DIM_TOOL].count, 2);
@@ -169,11 +165,10 @@ static void test_a_copy_with_parameters_and_lists(void **state)
 }
 
 /* `policy check` says it, once a file; it is no warning, since most permits in short are meant so. */
-static void test_that_arguments_are_open_is_known(void **state)
+TEST_CASE(test_that_arguments_are_open_is_known)
 {
     struct policy *policy = compiled("policy: p\nallow: {shop: {bob: [a], eve: [b]}, desk: {bob: [c]}}\ntests: []\n");
 
-    (void)state;
     assert_int_equal(policy->sources[0].allow_line, 2);
     assert_int_equal(warnings.count, 1); /* no test decides its rules, which is one line */
     policy_unref(&policy);
@@ -182,13 +177,12 @@ static void test_that_arguments_are_open_is_known(void **state)
     policy_unref(&policy);
 }
 
-static void test_the_tree_has_rules_alone(void **state)
+TEST_CASE(test_the_tree_has_rules_alone)
 {
     struct policy *policy = compiled("policy: p\nrules: [{id: r, effect: permit, match: {tools: [t]}}]\nallow: {shop: {bob: [a]}}\n");
     struct yaml_tree *trees[1] = {NULL};
     const struct yaml_node *rules;
 
-    (void)state;
     assert_int_equal(parameters_trees(policy, true, trees), CODE_OK);
     rules = yaml_member(yaml_root(trees[0]), "rules");
     assert_int_equal(rules->count, 3);
@@ -197,13 +191,4 @@ static void test_the_tree_has_rules_alone(void **state)
     policy_unref(&policy);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_is_a_rule), cmocka_unit_test(test_how_they_are_judged), cmocka_unit_test(test_what_is_wrong),
-        cmocka_unit_test(test_a_copy_with_parameters_and_lists), cmocka_unit_test(test_that_arguments_are_open_is_known),
-        cmocka_unit_test(test_the_tree_has_rules_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -168,14 +168,13 @@ static const struct row rows[] = {
     {HEAD ", max_items: 3", "[\"head\",\"a\",\"b\"]", 'T', 'T'},
 };
 
-static void test_rows(void **state)
+TEST_CASE(test_rows)
 {
-    (void)state;
     CHECK(rows);
 }
 
 /* What is wrong with a form is told with its place in the line, and what was expected there. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *form, *told;
@@ -214,7 +213,6 @@ static void test_faults(void **state)
         {"ls \\u200b", "at its byte 1: it holds characters that nobody sees"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct policy *policy = NULL;
         static struct faults told;
@@ -243,9 +241,8 @@ static void fault_of(const char *kinds, const char *operand, const char *wanted)
         fail_msg("%s: %s", operand, told.fault[0].text);
 }
 
-static void test_more_faults(void **state)
+TEST_CASE(test_more_faults)
 {
-    (void)state;
     fault_of("", "{}", "`words` without `forms` allows no command");
     fault_of("", "{forms: []}", "nothing is in an empty list");
     fault_of("", "{forms: [5]}", "write a string");
@@ -262,14 +259,13 @@ static void test_more_faults(void **state)
 }
 
 /* A set of options of 64, nodes that all repeat, and 20,000 words: what it costs grows with their product, and ends. */
-static void test_cost(void **state)
+TEST_CASE(test_cost)
 {
     static const char form[] = "words: {forms: ['[TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] "
                                "[TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] [TEXT...] end']}";
     static char condition[1024], arguments[200000];
     size_t len = 0;
 
-    (void)state;
     snprintf(condition, sizeof condition, "{arg: v, %s}", form);
     len += (size_t)snprintf(arguments, sizeof arguments, "{\"v\":[\"a\"");
     for (int i = 0; i < 300; i++)
@@ -304,9 +300,8 @@ static const char *warning_of(const char *when, const char *effect)
 }
 
 /* What was read as an option's value, and would let options pass that are not written, is told; in brackets it is meant. */
-static void test_warnings(void **state)
+TEST_CASE(test_warnings)
 {
-    (void)state;
     assert_non_null(strstr(warning_of("{arg: v, words: {forms: ['grep -n TEXT FILE']}}", "permit"), "lets `-nx` pass"));
     assert_non_null(strstr(warning_of("{arg: v, words: {forms: ['ls -la TEXT']}}", "permit"), "lets `-la -x` pass"));
     assert_string_equal(warning_of("{arg: v, words: {forms: ['head -n N FILE']}}", "permit"), "");
@@ -318,13 +313,12 @@ static void test_warnings(void **state)
 }
 
 /* An approval is bound to what the capital words stand for, though the rule's own text names them within its forms alone. */
-static void test_bound(void **state)
+TEST_CASE(test_bound)
 {
 #define ASKS "rules:\n  - {id: r, effect: require_approval, match: {tools: [t]}, " \
     "when: [{arg: v, words: {forms: ['rm F']}, absent: ignored}]}\n"
     struct court one, other, same;
 
-    (void)state;
     court_open(&one, "policy: p\npatterns: {x: 'a+'}\nkinds: {F: {matches: {pattern: x}}}\n" ASKS);
     court_open(&other, "policy: p\npatterns: {x: 'a*'}\nkinds: {F: {matches: {pattern: x}}}\n" ASKS);
     court_open(&same, "policy: p\npatterns: {x: a+, y: b}\nkinds: {F: {matches: {pattern: x}}} # as before\n" ASKS);
@@ -371,13 +365,12 @@ static struct nearly near_misses(const char *form)
     return nearly;
 }
 
-static void test_near(void **state)
+TEST_CASE(test_near)
 {
     struct nearly strict = near_misses("git diff [-{pw}] [-n N] [--stat] [HEAD] [-- HEAD]");
     struct nearly wide = near_misses("grep [-{n}] TEXT HEAD");
     struct nearly several = near_misses("git diff -- FILE...");
 
-    (void)state;
     assert_int_equal(strict.true_ones, 2);
     assert_true(strict.near > 30);
     assert_int_equal(strict.taken, 0);
@@ -389,7 +382,7 @@ static void test_near(void **state)
 }
 
 /* 12.4: which of many forms a long command follows is looked for no longer than the call was judged: it was time for each form. */
-static void test_told(void **state)
+TEST_CASE(test_told)
 {
     size_t size = (size_t)1 << 17, len;
     char *text = malloc(size), *arguments = malloc(size * 4);
@@ -398,7 +391,6 @@ static void test_told(void **state)
     struct buf told;
     int64_t work_us;
 
-    (void)state;
     assert_true(text != NULL && arguments != NULL);
     len = (size_t)snprintf(text, size, "policy: p\nkinds: {G: {matches: '[a-z/]+x?'}}\nrules:\n"
                            "  - {id: r, effect: permit, match: {tools: ['*']}, when: [{arg: v, words: {forms: [");
@@ -424,13 +416,4 @@ static void test_told(void **state)
     free(arguments);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_faults), cmocka_unit_test(test_more_faults),
-        cmocka_unit_test(test_cost),     cmocka_unit_test(test_warnings), cmocka_unit_test(test_near),
-        cmocka_unit_test(test_told), cmocka_unit_test(test_bound),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -53,9 +53,8 @@ static void expect(const char *policy, const char *json, const char *wanted)
 #define UNSURE "withhold r: what would have to be cut is undecided"
 
 /* Parts of texts are cut, all of them; what overlaps is one cut, of what begins it. */
-static void test_cuts(void **state)
+TEST_CASE(test_cuts)
 {
-    (void)state;
     expect(R("{value: '$..*', matches: 'a+'}"), TEXT("\"xaay aa\""), "redact r " TEXT("\"x[left out: r]y [left out: r]\""));
     expect(R("{value: '$..*', matches: 'a+'}"), TEXT("\"xyz\""), "none");
     expect(R("{value: '$..*', contains: 'aa'}"), TEXT("\"aaaa\\u00e4aa\""), "redact r " TEXT("\"[left out: r]\xc3\xa4[left out: r]\""));
@@ -76,9 +75,8 @@ static void test_cuts(void **state)
 }
 
 /* A text that holds JSON stays JSON: what is found in it is cut in its strings. */
-static void test_json_in_text(void **state)
+TEST_CASE(test_json_in_text)
 {
-    (void)state;
     expect(R("{value: '$..*', contains: '12'}"), TEXT("\"{ \\\"a\\\": [\\\"x12\\\", \\\"\\\\u003112\\\"] }\""),
            "redact r " TEXT("\"{\\\"a\\\":[\\\"x[left out: r]\\\",\\\"1[left out: r]\\\"]}\""));
     expect(R("{value: '$.content[*].text', contains: '12'}"), TEXT("\"[\\\"x12\\\"]\""), "redact r " TEXT("\"[\\\"x[left out: r]\\\"]\""));
@@ -99,9 +97,8 @@ static void test_json_in_text(void **state)
 }
 
 /* What is in no string, or only in a decoded reading, is withheld. */
-static void test_not_in_text(void **state)
+TEST_CASE(test_not_in_text)
 {
-    (void)state;
     expect(R("{value: '$..*', contains: '12'}"), "{\"structuredContent\":{\"n\":8123}}", NOT_IN_TEXT);
     expect(R("{value: '$..*', keys: true, contains: '12'}"), "{\"structuredContent\":{\"x12\":8}}", NOT_IN_TEXT);
     expect(R("{value: '$..*', contains: secret, decode: [base64]}"), TEXT("\"c2VjcmV0\""), NOT_IN_TEXT);
@@ -117,13 +114,12 @@ static void test_not_in_text(void **state)
 }
 
 /* What one half of a result says is cut in the other, too. */
-static void test_in_step(void **state)
+TEST_CASE(test_in_step)
 {
 #define BOTH(text, data) "{\"content\":[{\"type\":\"text\",\"text\":" text "}],\"structuredContent\":" data "}"
     static const char *const one = R("{value: $.structuredContent.name, is: string}");
     static const char *const part = R("{value: '$.content[*].text', matches: '[0-9]{3}'}");
 
-    (void)state;
     expect(one, BOTH("\"Ann\"", "{\"name\":\"Ann\"}"), "redact r " BOTH("\"[left out: r]\"", "{\"name\":\"[left out: r]\"}"));
     expect(one, BOTH("\"{\\\"name\\\":\\\"Ann\\\"}\"", "{\"name\":\"Ann\"}"),
            "redact r " BOTH("\"{\\\"name\\\":\\\"[left out: r]\\\"}\"", "{\"name\":\"[left out: r]\"}"));
@@ -135,7 +131,7 @@ static void test_in_step(void **state)
 }
 
 /* Withhold beats redact beats flag, undecided withholds, but for a flag, which flags. */
-static void test_effects(void **state)
+TEST_CASE(test_effects)
 {
 #define UNDECIDED "{value: '$.n', max: 5}"
     static const char *const big = "{\"n\":9007199254740993,\"t\":\"x\"}";
@@ -145,7 +141,6 @@ static void test_effects(void **state)
                                          "  - {id: a1, effect: withhold, mode: monitor, when: [{value: '$..*', contains: y}]}\n");
     struct court court;
 
-    (void)state;
     expect(RULES("  - {id: r, effect: flag, when: [" UNDECIDED "]}\n"), big, "flag r");
     expect(RULES("  - {id: r, effect: redact, when: [" UNDECIDED "]}\n"), big, UNSURE);
     expect(RULES("  - {id: r, effect: withhold, when: [" UNDECIDED "]}\n"), big, "withhold r");
@@ -170,7 +165,7 @@ static void test_effects(void **state)
 }
 
 /* Which answers a rule concerns: those to the calls of its match, and messages of the methods that it names. */
-static void test_match(void **state)
+TEST_CASE(test_match)
 {
     static const struct { const char *match, *method, *tool, *message; bool unknown; const char *effect; } cases[] = {
         {"{}", "tools/call", "t", "", false, "flag r"}, {"{}", "resources/read", "", "", false, "flag r"},
@@ -193,7 +188,6 @@ static void test_match(void **state)
         {"{upstreams: [other]}", "", "", "", true, "none"}, {"{tenants: [acme]}", "", "", "", true, "flag r"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct policy_answer answer = {.method = span_text(cases[i].message), .of_unknown = cases[i].unknown};
         struct question question = plain_question();
@@ -212,7 +206,7 @@ static void test_match(void **state)
 }
 
 /* What is asked of the call beside its answer; of a call that is not known it is guessed, in favour of the rule. */
-static void test_asks_the_call(void **state)
+TEST_CASE(test_asks_the_call)
 {
     static const char *const policy = RULES("  - id: r\n    effect: redact\n    when: [{arg: table, equals: people, absent: ignored},"
                                             " {value: '$..*', contains: x}]\n"
@@ -222,7 +216,6 @@ static void test_asks_the_call(void **state)
     struct json_node root = {.type = JSON_OBJECT, .count = 1, .child = &table};
     struct court court;
 
-    (void)state;
     court_open(&court, policy);
     question.root = &root;
     assert_string_equal(answered(&court, question, (struct policy_answer){.root = NULL}, "[\"x\"]"), "redact r [\"[left out: r]\"]");
@@ -245,11 +238,10 @@ static const char *media_of(int bytes)
 }
 
 /* Sizes, of the canonical text, and media types, of what blocks say that they are. */
-static void test_size_and_media(void **state)
+TEST_CASE(test_size_and_media)
 {
     static const char *const media = RULES("  - {id: m, effect: withhold, when: [{media: ['IMAGE/*', text/html]}]}\n");
 
-    (void)state;
     expect(RULES("  - {id: s, effect: withhold, when: [{size: result, max: 8}]}\n"), "{ \"a\": 12 }", "none");
     expect(RULES("  - {id: s, effect: withhold, when: [{size: result, max: 8}]}\n"), "{\"a\":123}", "withhold s");
     expect(RULES("  - {id: s, effect: withhold, when: [{not: {size: result, max: 8}}]}\n"), "{\"a\":1}", "withhold s");
@@ -268,7 +260,7 @@ static void test_size_and_media(void **state)
 }
 
 /* Every rule for answers that costs too much withholds; what is monitored or flags cannot bring that about. */
-static void test_too_costly(void **state)
+TEST_CASE(test_too_costly)
 {
 #define HOSTILE "{value: '$..*', matches: '(a|b|ab)*[cd]'}"
     static const char *const hostile[] = {
@@ -279,7 +271,6 @@ static void test_too_costly(void **state)
     static const char *const effects[] = {"flag r", "none", UNSURE};
     char json[8192] = "[\"";
 
-    (void)state;
     for (size_t at = 2; at < sizeof json - 3; at++)
         json[at] = at % 2 == 0 ? 'a' : 'b';
     memcpy(json + sizeof json - 3, "\"]", 3);
@@ -288,7 +279,7 @@ static void test_too_costly(void **state)
 }
 
 /* What one letter in a text brings about: more places than there is memory for. */
-static void test_too_many(void **state)
+TEST_CASE(test_too_many)
 {
 #define TEXTS 1100
 #define LETTERS 1024 /* the last place that there is room for is the last of a text */
@@ -309,7 +300,6 @@ static void test_too_many(void **state)
     static char json[TEXTS * (LETTERS + 3) + 32] = "{\"s\":\"b\",\"t\":[";
     size_t len = strlen(json);
 
-    (void)state;
     for (int i = 0; i < TEXTS; i++, len += LETTERS + 3) {
         json[len] = json[len + LETTERS + 1] = '"';
         memset(json + len + 1, 'a', LETTERS);
@@ -331,11 +321,10 @@ static void test_too_many(void **state)
 }
 
 /* What is too deep to be read may hold anything, for those who look at values. */
-static void test_too_deep(void **state)
+TEST_CASE(test_too_deep)
 {
     char open[201], json[256];
 
-    (void)state;
     memset(open, '[', 200);
     open[200] = '\0';
     snprintf(json, sizeof json, "{\"a\":\"%s\"}", open);
@@ -346,9 +335,8 @@ static void test_too_deep(void **state)
 }
 
 /* An answer that is one text, as plain tools have: `$..*` is all of it, too. */
-static void test_one_value(void **state)
+TEST_CASE(test_one_value)
 {
-    (void)state;
     expect(R("{value: '$..*', contains: x}"), "\"axb\"", "redact r \"a[left out: r]b\"");
     expect(R("{value: $, contains: x}"), "\"axb\"", "redact r \"a[left out: r]b\"");
     expect(R("{value: '$..*', contains: x}"), "\"{\\\"x\\\": \\\"ax\\\"}\"", NOT_IN_TEXT);
@@ -359,13 +347,12 @@ static void test_one_value(void **state)
 }
 
 /* The cost of many matches grows with the text, not with its square. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     size_t len = (size_t)512 << 10;
     char *json = mem_alloc(len + 1);
     struct court court;
 
-    (void)state;
     assert_non_null(json);
     memset(json, '.', len);
     for (size_t i = 0; i < 3000; i++)
@@ -383,9 +370,8 @@ static void test_many(void **state)
 static size_t failures;
 
 /* 11.3: what a condition found is dropped with the condition around it. */
-static void test_drops_what_does_not_hold(void **state)
+TEST_CASE(test_drops_what_does_not_hold)
 {
-    (void)state;
     expect(R("{any: [{all: [{value: '$..*', contains: b}, {value: '$.kind', equals: no}]}, {value: '$..*', contains: c}]}"),
            "{\"kind\":\"yes\",\"t\":\"abc\"}", "redact r {\"kind\":\"yes\",\"t\":\"ab[left out: r]\"}");
     expect(R("{any: [{value: '$..*', contains: b}, {value: '$..*', contains: c}]}"), "{\"t\":\"abc\"}",
@@ -407,12 +393,11 @@ static uint64_t work_of(const char *policy, const char *json)
 
 /* 11.3: a rule is evaluated once, however deep a condition stands in it; beside that a text in which it found something is
  * searched for all of it, and what is left of the text once more. */
-static void test_once(void **state)
+TEST_CASE(test_once)
 {
     static char clean[200100], dirty[200100];
     uint64_t once, found;
 
-    (void)state;
     memset(clean, 'x', 200000);
     memcpy(clean, "{\"t\":\"", 6);
     memcpy(clean + 200000, "\"}", 3);
@@ -438,7 +423,7 @@ static void report(void *context, const struct policy_test_result *result_of)
 }
 
 /* Tests of policies say what becomes of an answer, and what is left. */
-static void test_tests(void **state)
+TEST_CASE(test_tests)
 {
     static const char *const policy =
         R("{value: '$..*', contains: x}")
@@ -454,7 +439,6 @@ static void test_tests(void **state)
     struct court court;
     size_t passed, failed;
 
-    (void)state;
     court_open(&court, policy);
     assert_int_equal(policy_test(court.policy, court.scratch, report, NULL, &passed, &failed), CODE_OK);
     assert_int_equal(passed, 4);
@@ -463,7 +447,7 @@ static void test_tests(void **state)
 }
 
 /* What is wrong with a rule for answers is told with its repair. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct { const char *rule, *said; } cases[] = {
         {"{id: r, effect: deny}", "did you mean `withhold`?"},
@@ -480,7 +464,6 @@ static void test_faults(void **state)
     };
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct policy *policy;
         char text[512];
@@ -496,12 +479,11 @@ static void test_faults(void **state)
 }
 
 /* A rule that names nothing is also about what a route declares to be about a resource; whether it does may change. */
-static void test_declared(void **state)
+TEST_CASE(test_declared)
 {
     struct question question = plain_question();
     struct court court;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: flag}\n"));
     question.method = SPAN_LIT("acme/read");
     question.tool = SPAN_NONE;
@@ -513,16 +495,4 @@ static void test_declared(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuts),           cmocka_unit_test(test_json_in_text), cmocka_unit_test(test_not_in_text),
-        cmocka_unit_test(test_in_step),        cmocka_unit_test(test_effects),      cmocka_unit_test(test_match),
-        cmocka_unit_test(test_asks_the_call),  cmocka_unit_test(test_size_and_media), cmocka_unit_test(test_too_costly),
-        cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_one_value),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_drops_what_does_not_hold), cmocka_unit_test(test_once),
-        cmocka_unit_test(test_tests),          cmocka_unit_test(test_declared),    cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -69,13 +69,12 @@ static void expect(const struct verdict *verdict, enum verdict_kind kind, enum r
 }
 
 /* 2.2 */
-static void granted_permits_by_itself(void **state)
+TEST_CASE(granted_permits_by_itself)
 {
     struct people none = {.asked = 0}, outside = {.granted = {"mail.outside"}}, other = {.granted = {"mail.large"}};
     const struct verdict *verdict;
     struct court court;
 
-    (void)state;
     court_open(&court, mail_policy);
     verdict = judge_mail(&court, &none, OUTSIDE);
     expect(verdict, VERDICT_HOLD, REASON_APPROVAL_REQUIRED, "mail.outside");
@@ -95,13 +94,12 @@ static void granted_permits_by_itself(void **state)
 }
 
 /* 2.2 */
-static void a_forbid_beats_it_and_every_rule_needs_its_own(void **state)
+TEST_CASE(a_forbid_beats_it_and_every_rule_needs_its_own)
 {
     struct people all = {.granted = {"mail.outside", "mail.large"}}, one = {.granted = {"mail.large"}};
     const struct verdict *verdict;
     struct court court;
 
-    (void)state;
     court_open(&court, mail_policy);
     verdict = judge_mail(&court, &all, SPAN_LIT("{\"to\":\"eve\"}"));
     expect(verdict, VERDICT_DENY, REASON_FORBIDDEN, "never");
@@ -117,13 +115,12 @@ static void a_forbid_beats_it_and_every_rule_needs_its_own(void **state)
 }
 
 /* 2.2: a refusal beats an approval and what is still open, and a forbid beats a refusal. */
-static void refused_denies(void **state)
+TEST_CASE(refused_denies)
 {
     struct people mixed = {.granted = {"mail.large"}, .refused = {"mail.outside"}};
     const struct verdict *verdict;
     struct court court;
 
-    (void)state;
     court_open(&court, mail_policy);
     expect(judge_mail(&court, &mixed, BOTH), VERDICT_DENY, REASON_APPROVAL_REFUSED, "mail.outside");
     verdict = judge_mail(&court, &mixed, SPAN_LIT("{\"to\":\"eve\"}"));
@@ -142,14 +139,13 @@ static const char bounded_policy[] =
 
 /* 7.10: what a rule lists is kept before anybody is asked, and whatever anybody said; and it opens nothing: a call with another
  * argument is not let through by the permit that the rule stands above. */
-static void arguments_that_nobody_may_approve(void **state)
+TEST_CASE(arguments_that_nobody_may_approve)
 {
     struct people nobody = {.granted = {NULL}}, everybody = {.grant_all = true};
     struct people *people[] = {&nobody, &everybody};
     struct court court;
     const struct verdict *verdict;
 
-    (void)state;
     court_open(&court, bounded_policy);
     verdict = judge_mail(&court, &nobody, SPAN_LIT("{\"to\":\"x@y\"}"));
     expect(verdict, VERDICT_HOLD, REASON_APPROVAL_REQUIRED, "ask");
@@ -171,12 +167,11 @@ static void arguments_that_nobody_may_approve(void **state)
     court_close(&court);
 }
 
-static void more_than_can_be_named_stays_held(void **state)
+TEST_CASE(more_than_can_be_named_stays_held)
 {
     struct people all = {.grant_all = true};
     struct court court;
 
-    (void)state;
     for (int rules = VERDICT_APPROVALS_MAX; rules <= VERDICT_APPROVALS_MAX + 1; rules++) {
         char text[2048] = "policy: many\nrules:\n";
 
@@ -193,7 +188,7 @@ static void more_than_can_be_named_stays_held(void **state)
 }
 
 /* 8.8 */
-static void so_many_people_are_needed(void **state)
+TEST_CASE(so_many_people_are_needed)
 {
     static const struct {
         const char *rule;
@@ -212,7 +207,6 @@ static void so_many_people_are_needed(void **state)
         {"effect: forbid, match: {tools: [mail]}, approvals: 2", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct people none = {.asked = 0};
         char text[512];
@@ -240,7 +234,7 @@ static void so_many_people_are_needed(void **state)
 #define OVER "effect: permit, match: {tools: [mail]}, limit: {sum: size, at_most: 0.5, per: day, over: require_approval"
 
 /* 12.8: who decides is named, or the one who asks; where nobody is asked, nobody is. */
-static void who_decides_is_named(void **state)
+TEST_CASE(who_decides_is_named)
 {
     static const struct {
         const char *rule, *approvers, *fault;
@@ -281,7 +275,6 @@ static void who_decides_is_named(void **state)
         {"effect: permit, match: {tools: [mail]}, approvers: {groups: [a]}", NULL, "nobody is asked here"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct people none = {.asked = 0};
         char text[1024];
@@ -325,7 +318,7 @@ static void hash_of(const char *text, char hex[HEX_BYTES])
 }
 
 /* 2.2: another text is another rule, also where only a pattern or a list that it names has changed; a comment is none. */
-static void the_hash_is_of_what_the_rule_says(void **state)
+TEST_CASE(the_hash_is_of_what_the_rule_says)
 {
 #define HEAD "policy: p\npatterns: {a: '%s', b: c}\nlists: {l: [%s]}\nrules:\n"
 #define RULE "  - {id: r, effect: require_approval, match: {tools: [%s]}, when: [{any: [{arg: to, matches: {pattern: a}}, " \
@@ -347,7 +340,6 @@ static void the_hash_is_of_what_the_rule_says(void **state)
     };
     char first[HEX_BYTES], other[HEX_BYTES], text[1024];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool is_comment = strchr(cases[i].tail, '#') != NULL;
 
@@ -376,7 +368,7 @@ static void count_case(void *context, const struct policy_test_result *result)
     "  - {name: beaten, call: {tool: mail, arguments: {to: eve}, approved: [mail.outside]}, expect: {verdict: deny}}\n"
 
 /* 2.2: `approved:` in a test says what a person has approved; it names a require_approval. */
-static void tests_can_say_what_is_approved(void **state)
+TEST_CASE(tests_can_say_what_is_approved)
 {
     char text[4096];
     struct court court;
@@ -385,7 +377,6 @@ static void tests_can_say_what_is_approved(void **state)
     size_t passed, failed;
     unsigned reported = 0;
 
-    (void)state;
     snprintf(text, sizeof text, "%s%s", mail_policy, TESTS);
     court_open(&court, text);
     assert_int_equal(policy_test(court.policy, court.scratch, count_case, &reported, &passed, &failed), CODE_OK);
@@ -401,19 +392,4 @@ static void tests_can_say_what_is_approved(void **state)
     assert_int_equal(faults.fault[0].line, 14);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(granted_permits_by_itself),
-        cmocka_unit_test(a_forbid_beats_it_and_every_rule_needs_its_own),
-        cmocka_unit_test(refused_denies),
-        cmocka_unit_test(arguments_that_nobody_may_approve),
-        cmocka_unit_test(more_than_can_be_named_stays_held),
-        cmocka_unit_test(so_many_people_are_needed),
-        cmocka_unit_test(who_decides_is_named),
-        cmocka_unit_test(the_hash_is_of_what_the_rule_says),
-        cmocka_unit_test(tests_can_say_what_is_approved),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -71,21 +71,19 @@ static const char text[] =
     "  - {name: z, call: {method: prompts/get, prompt: revue, arguments: {depth: 3}}, expect: {verdict: deny, reason: no_rule}}\n"
     "  - {name: za, call: {method: prompts/get, prompt: review, arguments: {depth: 4}}, expect: {verdict: deny, reason: no_rule}}\n";
 
-static void test_cases_with_a_past(void **state)
+TEST_CASE(test_cases_with_a_past)
 {
     static struct court court;
 
-    (void)state;
     court_open(&court, text);
     assert_int_equal(court_run_tests(&court), 40);
     court_close(&court);
 }
 
-static void test_time_is_read_to_the_microsecond(void **state)
+TEST_CASE(test_time_is_read_to_the_microsecond)
 {
     int64_t time_us = 0;
 
-    (void)state;
     assert_true(date_time_read(SPAN_LIT("1970-01-01T00:00:00Z"), &time_us));
     assert_int_equal(time_us, 0);
     assert_true(date_time_read(SPAN_LIT("2026-11-20T18:00:00.123456789+01:30"), &time_us));
@@ -115,9 +113,8 @@ static const struct {
     {"{method: resources/read, resource: 'file:///a'}", "which resource it is"},
 };
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct policy *policy = NULL;
         struct faults found;
@@ -135,12 +132,4 @@ static void test_faults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases_with_a_past), cmocka_unit_test(test_time_is_read_to_the_microsecond),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,13 +7,12 @@
 
 /* 1.21: a call that uses up its budget is denied, too_costly,
     whatever else applies; monitored rules cannot do that. */
-static void test_too_costly(void **state)
+TEST_CASE(test_too_costly)
 {
     size_t len = 1 << 20;
     char *json = malloc(len + 16), text[2048];
     struct court court;
 
-    (void)state;
     assert_non_null(json);
     memcpy(json, "{\"v\":\"", 6);
     memset(json + 6, ' ', len);
@@ -40,7 +39,7 @@ static void test_too_costly(void **state)
 }
 
 /* 1.21: what is no regex takes from the same budget, which ends the call wherever it is used up. */
-static void test_costly_without_regexes(void **state)
+TEST_CASE(test_costly_without_regexes)
 {
     static const char *const conditions[] = {"{arg: v, contains: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab}",
                                              "{arg: v, min_length: 5000000}",
@@ -51,7 +50,6 @@ static void test_costly_without_regexes(void **state)
     char *json = malloc(len + 300000), *text = malloc(65536);
     struct court court;
 
-    (void)state;
     assert_non_null(json);
     assert_non_null(text);
     at = (size_t)snprintf(json, 64, "{\"v\":\"");
@@ -98,13 +96,12 @@ static char *many(const char *element, size_t count)
 }
 
 /* 1.21: each comparison with a member of a list counts. */
-static void test_long_lists(void **state)
+TEST_CASE(test_long_lists)
 {
     char *json = many("{\"a\":1,\"b\":[0]}", 40000), *text = malloc(65536);
     size_t at = (size_t)snprintf(text, 256, "policy: p\nrules:\n  - {id: a, effect: permit, when: [{not: {arg: '$..*', in: [");
     struct court court;
 
-    (void)state;
     for (int i = 1; i <= 300; i++)
         at += (size_t)snprintf(text + at, 64, "{a: 1, b: [%d]},", i);
     snprintf(text + at - 1, 64, "]}}]}\n");
@@ -117,14 +114,13 @@ static void test_long_lists(void **state)
 }
 
 /* 1.21, 2.12: the clock is looked at within a leaf that has no regex, also where the path selects next to nothing. */
-static void test_clock_within_a_leaf(void **state)
+TEST_CASE(test_clock_within_a_leaf)
 {
     static const char *const conditions[] = {"{arg: '$..*', equals: x}", "{arg: '$..none..none', equals: x}",
                                              "{arg: v, contains: x}", "{arg: '$..*', cidr: [10.0.0.0/8, '2001:db8::/32']}"};
     char *json = many("\"192.0.2.1\"", 100000), text[256];
     struct court court;
 
-    (void)state;
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
         struct question question = plain_question();
         struct regex_budget budget;
@@ -156,7 +152,7 @@ static int64_t ticking_us(void)
 }
 
 /* 2.12: monitored rules take of the time what the others have left, not as much again. */
-static void test_one_time_for_all_rules(void **state)
+TEST_CASE(test_one_time_for_all_rules)
 {
     char *json = many("\"192.0.2.1\"", 100000), text[1024];
     size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: a, effect: permit}\n");
@@ -164,7 +160,6 @@ static void test_one_time_for_all_rules(void **state)
     struct regex_budget budget;
     struct court court;
 
-    (void)state;
     for (int i = 0; i < 6; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "  - {id: f%d, effect: forbid%s, when: [{arg: '$..*', matches: '19+x'}]}\n",
                                i, i < 3 ? "" : ", mode: monitor");
@@ -186,7 +181,7 @@ static int64_t stopped_us(void)
 }
 
 /* 2.12: nor do they begin, once time is over, a stretch that is too short to look at the clock before it. */
-static void test_no_time_left_for_monitored_rules(void **state)
+TEST_CASE(test_no_time_left_for_monitored_rules)
 {
     size_t len = 250000;
     char *json = malloc(len + 16);
@@ -194,7 +189,6 @@ static void test_no_time_left_for_monitored_rules(void **state)
     struct regex_budget budget;
     struct court court;
 
-    (void)state;
     assert_non_null(json);
     memcpy(json, "{\"v\":\"", 6);
     memset(json + 6, 'a', len);
@@ -214,16 +208,4 @@ static void test_no_time_left_for_monitored_rules(void **state)
     free(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_too_costly),
-        cmocka_unit_test(test_costly_without_regexes),
-        cmocka_unit_test(test_long_lists),
-        cmocka_unit_test(test_clock_within_a_leaf),
-        cmocka_unit_test(test_one_time_for_all_rules),
-        cmocka_unit_test(test_no_time_left_for_monitored_rules),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -125,14 +125,13 @@ static const struct row single_rows[] = {
     {"equals: drop, decode: [percent, base64, unicode, html, json], quantify: any", "\"&#37;64rop\"", 'T', 'F'},
 };
 
-static void test_single(void **state)
+TEST_CASE(test_single)
 {
-    (void)state;
     CHECK(single_rows); /* 2.11, 2.1 */
 }
 
 /* Names are found by halves, and room is made for the one that grows most. */
-static void test_entities(void **state)
+TEST_CASE(test_entities)
 {
     static const struct {
         const char *name, *text;
@@ -143,7 +142,6 @@ static void test_entities(void **state)
     };
     size_t count = sizeof entities / sizeof *entities;
 
-    (void)state;
     assert_int_equal(count, 2125);
     for (size_t i = 0; i < count; i++) {
         size_t written = strlen(entities[i].name) + 2, becomes = strlen(entities[i].text);
@@ -211,20 +209,18 @@ static const struct row inside_rows[] = {
      "\"{\\\"a\\\": \\\"Q\\\\u0055tJQUlPU0ZPRE5ON0VYQU1QTEU\\\"}\"", 'T', 'F'},
 };
 
-static void test_inside(void **state)
+TEST_CASE(test_inside)
 {
-    (void)state;
     CHECK(inside_rows);
 }
 
 /* 11.13: a run is found wherever it stands, whatever is passed by before it. */
-static void test_every_place(void **state)
+TEST_CASE(test_every_place)
 {
     static const char *const passed[] = {" ", "e.g., it's a word; ", "\xc3\xa9l\xc3\xa8ve ", "well-known/some_word.", "0123456789"};
     char text[128], wanted[128];
     struct buf out;
 
-    (void)state;
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
         for (int before = 0; before < 48; before++)
             for (int behind = 0; behind < 24; behind++) {
@@ -253,7 +249,7 @@ static char joined_truth(const char *more, const char *json, bool opening)
 }
 
 /* 9.1, 9.5: over several values: as they were sent, each read by itself or all of them together; names too. */
-static void test_joined(void **state)
+TEST_CASE(test_joined)
 {
     static const struct {
         const char *more, *json;
@@ -279,7 +275,6 @@ static void test_joined(void **state)
     char *many = malloc(1 << 20);
     size_t at = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char opening = joined_truth(rows[i].more, rows[i].json, true), closing = joined_truth(rows[i].more, rows[i].json, false);
 
@@ -312,7 +307,7 @@ static const char one_more[] =
     "37;2561\\\\\\\\u0061&#92;uff41%5cu0061%252561\\uff41\\\\\\\"\\\"\"";
 
 /* 2.11, 2.1: over 64 readings the operators that look at strings are undecided; those that do not are not. */
-static void test_too_many(void **state)
+TEST_CASE(test_too_many)
 {
     const struct row rows[] = {
         {"equals: x, " ALL, just_enough, 'F', 'F'},
@@ -329,17 +324,15 @@ static void test_too_many(void **state)
         {"equals: x, decode: [json, unicode]", one_more, 'F', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 2.11: large values: what was decoded counts too, and long names are decoded as values are. */
-static void test_large(void **state)
+TEST_CASE(test_large)
 {
     size_t len = 1 << 20;
     char *json = malloc(17 * len), *end;
 
-    (void)state;
     assert_non_null(json);
     memset(json, 'a', 17 * len);
     memcpy(json, "{\"v\":\"%64", 9);
@@ -364,12 +357,11 @@ static void test_large(void **state)
 }
 
 /* 2.11: many values, names with escapes, elements without the asked member, absence behind `not`. */
-static void test_places(void **state)
+TEST_CASE(test_places)
 {
     char *json = malloc(1 << 20);
     size_t at = (size_t)snprintf(json, 64, "{\"v\":[");
 
-    (void)state;
     for (int i = 0; i < 10000; i++)
         at += (size_t)snprintf(json + at, 64, "{\"k.%%64\":\"dr%s6fp %d\"},", i == 9999 ? "%" : "", i);
     memcpy(json + at - 1, "]}", 3);
@@ -385,13 +377,12 @@ static void test_places(void **state)
 }
 
 /* Without memory the call is denied for that, whatever the rules say: never permitted because a reading is missing. */
-static void test_no_memory(void **state)
+TEST_CASE(test_no_memory)
 {
     struct court court;
     struct question question = plain_question();
     bool starved = false, forbidden = false;
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n  - {id: a, effect: permit}\n"
                        "  - {id: f, effect: forbid, when: [{arg: v, equals: /drop, decode: [percent, base64, unicode]}]}\n"
                        "  - {id: i, effect: forbid, when: [{arg: '$..*', joined: true, contains: x,"
@@ -415,14 +406,13 @@ static void test_no_memory(void **state)
 }
 
 /* What a record lost of _meta is guessed, in favour of a permit and against it. */
-static void test_lost_meta(void **state)
+TEST_CASE(test_lost_meta)
 {
     static const char *const conditions[] = {"{meta: a, equals: 1}", "{not: {meta: a, equals: 1}}", "{meta: a, exists: true}"};
     struct question_hidden hidden = {.meta = true};
     struct question question = plain_question();
     struct court court;
 
-    (void)state;
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
         for (int forbid = 0; forbid <= 1; forbid++)
             for (int favours = 0; favours <= 1; favours++) {
@@ -441,13 +431,12 @@ static void test_lost_meta(void **state)
 }
 
 /* 2.1: what explain says of readings and names. */
-static void test_words(void **state)
+TEST_CASE(test_words)
 {
     struct court court;
     struct question question = plain_question();
     struct buf out;
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n"
                        "  - {id: f, effect: forbid, when: [{arg: v, matches: drop, decode: [percent, base64]}]}\n"
                        "  - {id: g, effect: forbid, when: [{arg: w, matches: drop, decode: [percent]}]}\n"
@@ -467,14 +456,13 @@ static void test_words(void **state)
 }
 
 /* 2.4: the same as a document; a NUL, which our JSON never has, as U+FFFD. */
-static void test_document(void **state)
+TEST_CASE(test_document)
 {
     struct court court;
     struct question question = plain_question();
     struct doc *doc = doc_object();
     struct buf out;
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n"
                        "  - {id: f, effect: forbid, when: [{arg: v, ends_with: b, is: string, decode: [percent]}]}\n"
                        "  - {id: k, effect: forbid, when: [{meta: $, keys: true, equals: x}]}\n");
@@ -496,21 +484,4 @@ static void test_document(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single),
-        cmocka_unit_test(test_inside), cmocka_unit_test(test_every_place),
-        cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_entities),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_lost_meta),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_document),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -51,11 +51,10 @@ static const char text[] =
     "  - {name: z, call: {upstream: mail, tool: send, arguments: {to: [a]}, spent: {send: [9, [a]]}}, expect:"
     " {verdict: deny, reason: rate_limited}}\n";
 
-static void test_cases(void **state)
+TEST_CASE(test_cases)
 {
     static struct court court;
 
-    (void)state;
     court_open(&court, text);
     assert_int_equal(court_run_tests(&court), 26);
     assert_int_equal(policy_memory_us(court.policy), POLICY_PER_MAX_US);
@@ -117,11 +116,10 @@ static void wants(enum code code, const struct faults *found, const char *words,
     }
 }
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     struct faults found;
 
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         enum code code = compile_limit(faults[i].limit, "tools: [x]", NULL, &found);
 
@@ -133,13 +131,12 @@ static void test_faults(void **state)
     wants(compile_limit(taken[3], "methods: [ping]", NULL, &found), &found, "name the `tools`", "no tools");
 }
 
-static void test_faults_of_what_is_spent(void **state)
+TEST_CASE(test_faults_of_what_is_spent)
 {
     static const char one[] = "{distinct: {arg: a, most: 5}, per: day}";
     static const char two[] = "[{calls: 5, per: day}, {distinct: {arg: a, most: 5}, per: day}]";
     struct faults found;
 
-    (void)state;
     wants(compile_limit(one, "tools: [x]", "p-1", &found), &found, "a list such as {RULE: [p-1, p-2]}", "a bare value");
     wants(compile_limit(one, "tools: [x]", "[null]", &found), &found, "a list such as", "null");
     wants(compile_limit(one, "tools: [x]", "[[[p-1]]]", &found), &found, "a list such as", "a list in a list");
@@ -151,11 +148,4 @@ static void test_faults_of_what_is_spent(void **state)
     assert_int_equal(compile_limit(two, "tools: [x]", "[0, []]", &found), CODE_OK);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases), cmocka_unit_test(test_faults), cmocka_unit_test(test_faults_of_what_is_spent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

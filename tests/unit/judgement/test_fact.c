@@ -68,9 +68,8 @@ static char during(const char *terms, int64_t time_us)
 #define OFFICE "days: [mon-fri], hours: '09:00-17:30', zone: Europe/Berlin"
 #define NIGHT "days: [fri, sat], hours: '22:00-06:00', zone: UTC"
 
-static void test_during(void **state)
+TEST_CASE(test_during)
 {
-    (void)state;
     /* 2026-07-06 is a Monday; Berlin is two hours ahead. */
     assert_int_equal(during(OFFICE, at(2026, 7, 6, 6, 59)), 'F');
     assert_int_equal(during(OFFICE, at(2026, 7, 6, 7, 0)), 'T');
@@ -112,11 +111,10 @@ static char client(const char *ranges, const char *address)
     return truth(text, question);
 }
 
-static void test_client(void **state)
+TEST_CASE(test_client)
 {
     const char *ranges = "[10.0.0.0/8, '2001:db8::/32', 192.0.2.7]";
 
-    (void)state;
     assert_int_equal(client(ranges, "10.255.0.1"), 'T');
     assert_int_equal(client(ranges, "11.0.0.1"), 'F');
     assert_int_equal(client(ranges, "192.0.2.7"), 'T');
@@ -132,13 +130,12 @@ static void test_client(void **state)
     assert_int_equal(client(ranges, "10.0.0.1:80"), 'U');
 }
 
-static void test_session(void **state)
+TEST_CASE(test_session)
 {
     struct past past = {.by = {[POLICY_BY_SESSION] = POLICY_NO, [POLICY_BY_CORRELATION] = POLICY_NO}};
     struct question question = plain_question();
     const char *plain = "{session: {called: [read_secret], within: 10min}}";
 
-    (void)state;
     question.state = (struct policy_state){&asks, &past};
     assert_int_equal(truth(plain, question), 'U'); /* it belongs to nothing */
     question.correlation = SPAN_LIT("c");
@@ -182,9 +179,8 @@ static int watches(const char *conditions, const char *tool, const char *upstrea
     return count;
 }
 
-static void test_watches(void **state)
+TEST_CASE(test_watches)
 {
-    (void)state;
     assert_int_equal(watches("{session: {called: ['read_*', b], within: 1min}}", "read_x", "u"), 1);
     assert_int_equal(watches("{session: {called: ['read_*', b], within: 1min}}", "b", "u"), 1);
     assert_int_equal(watches("{session: {called: ['read_*', b], within: 1min}}", "bread_x", "u"), 0);
@@ -198,12 +194,11 @@ static void test_watches(void **state)
 }
 
 /* What conditions ask of one watch adds up, in whatever order they stand: `was_called` looks whether all is remembered. */
-static void test_watches_add_up(void **state)
+TEST_CASE(test_watches_add_up)
 {
     struct past past = {.by = {[POLICY_BY_TENANT] = POLICY_YES, [POLICY_BY_PRINCIPAL] = POLICY_YES}};
     struct question question = plain_question();
 
-    (void)state;
     question.state = (struct policy_state){&asks, &past};
     assert_int_equal(truth("{session: {called: [a], within: 2min, by: tenant}}, {session: {called: [a], within: 1min, by: principal}}",
                            question), 'T');
@@ -212,13 +207,12 @@ static void test_watches_add_up(void **state)
 }
 
 /* 2.5: hints that a record has not are guessed; what is in favour of a permit is what a forbid does not find. */
-static void test_hidden_annotations(void **state)
+TEST_CASE(test_hidden_annotations)
 {
     struct question_hidden hidden = {.hints = true};
     struct past past = {.hints = {POLICY_UNKNOWN}};
     struct question question = plain_question();
 
-    (void)state;
     question.state = (struct policy_state){&asks, &past};
     question.hidden = &hidden;
     for (int favours = 0; favours < 2; favours++) {
@@ -229,12 +223,11 @@ static void test_hidden_annotations(void **state)
     }
 }
 
-static void test_annotations(void **state)
+TEST_CASE(test_annotations)
 {
     struct past past = {.hints = {POLICY_UNKNOWN}};
     struct question question = plain_question();
 
-    (void)state;
     question.state = (struct policy_state){&asks, &past};
     assert_int_equal(truth("{annotations: {destructiveHint: true}}", question), 'F');
     assert_int_equal(truth("{not: {annotations: {readOnlyHint: true}}}", question), 'F'); /* absent, at whatever depth */
@@ -284,9 +277,8 @@ static const struct {
     {"forbid", "{during: {days: [mon], zone: UTC}, absent: applies}", "stands alone"},
 };
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct policy *policy = NULL;
         struct faults found;
@@ -302,13 +294,4 @@ static void test_faults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_during), cmocka_unit_test(test_client), cmocka_unit_test(test_session), cmocka_unit_test(test_watches),
-        cmocka_unit_test(test_watches_add_up), cmocka_unit_test(test_annotations), cmocka_unit_test(test_hidden_annotations),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -20,7 +20,7 @@ static struct question judged(const char *agent)
 }
 
 /* Which rules decide which half. */
-static void test_which_half(void **state)
+TEST_CASE(test_which_half)
 {
     static const struct { const char *rule; unsigned halves; } rows[] = {
         {PERMIT("r", ""), 1U << HALF_PERSON},
@@ -45,7 +45,6 @@ static void test_which_half(void **state)
         {"  - {id: r, effect: forbid, match: {tools: [t], agents: [a]}}\n", HALVES_BOTH},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[512];
         struct court court;
@@ -84,11 +83,10 @@ static void check(const char *text, struct question question, struct expected ex
 #define PERMITTED(rule, agent_rule) (struct expected){VERDICT_PERMIT, REASON_PERMITTED, rule, agent_rule}
 #define HELD(rule, agent_rule) (struct expected){VERDICT_HOLD, REASON_APPROVAL_REQUIRED, rule, agent_rule}
 
-static void test_lower_verdict(void **state)
+TEST_CASE(test_lower_verdict)
 {
     const char *both = RULES(PERMIT("p", "") PERMIT("q", ", agents: [a]"));
 
-    (void)state;
     check(both, judged("a"), PERMITTED("p", "q"));
     check(both, judged("b"), DENY(NO_AGENT_RULE, NULL, ""));
     check(both, judged(""), DENY(AGENT_UNKNOWN, NULL, ""));
@@ -107,12 +105,11 @@ static void test_lower_verdict(void **state)
 }
 
 /* Where the route judges no agent, and of what every client needs to connect, all is as ever. */
-static void test_one_half(void **state)
+TEST_CASE(test_one_half)
 {
     const char *text = RULES(PERMIT("q", ", agents: [a]") "  - {id: c, effect: permit, match: {methods: [protocol]}}\n");
     struct question question = judged("a");
 
-    (void)state;
     question.is_agent_judged = false;
     check(text, question, PERMITTED("q", NULL));
     question = judged("");
@@ -126,14 +123,13 @@ static void test_one_half(void **state)
 }
 
 /* Each permit's limits are taken once. */
-static void test_limits(void **state)
+TEST_CASE(test_limits)
 {
     const char *limited = "limit: {calls: 5, per: hour}";
     const struct verdict *verdict;
     struct court court;
     char text[512];
 
-    (void)state;
     snprintf(text, sizeof text, RULES("  - {id: p, effect: permit, match: {tools: [t]}, %s}\n"
                                       "  - {id: q, effect: permit, match: {tools: [t], agents: [a]}, %s}\n"
                                       "  - {id: o, effect: permit, match: {tools: [t], agents: [b], principals: ['*']}, %s}\n"),
@@ -152,13 +148,12 @@ static void test_limits(void **state)
 }
 
 /* What lists show, what passes by names alone, and which scope is lacking. */
-static void test_foresight(void **state)
+TEST_CASE(test_foresight)
 {
     const struct span scopes[] = {SPAN_LIT("mine")};
     struct question question = judged("a");
     struct court court;
 
-    (void)state;
     court_open(&court, RULES(PERMIT("p", "") PERMIT("q", ", agents: [a]") PERMIT("s", ", agents: [s], scopes: [yours]")));
     assert_true(policy_could_permit(court.policy, &question, court.scratch));
     assert_true(policy_permits_all(court.policy, &question, court.scratch));
@@ -183,12 +178,11 @@ static void test_foresight(void **state)
 }
 
 /* Monitored rules, in their halves. */
-static void test_monitored(void **state)
+TEST_CASE(test_monitored)
 {
     const struct verdict *verdict;
     struct court court;
 
-    (void)state;
     court_open(&court, RULES(PERMIT("p", "") "  - {id: q, effect: permit, match: {tools: [t], agents: [a]}, mode: monitor}\n"));
     verdict = judge(&court, judged("a"), NULL);
     assert_int_equal(verdict->reason, REASON_NO_AGENT_RULE);
@@ -205,12 +199,4 @@ static void test_monitored(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_which_half), cmocka_unit_test(test_lower_verdict), cmocka_unit_test(test_one_half),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_foresight), cmocka_unit_test(test_monitored),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

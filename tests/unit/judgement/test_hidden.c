@@ -294,13 +294,12 @@ static bool compare(struct court *court, const struct text *policy, const struct
     return low.guessed && possible == 1U << low.kind;
 }
 
-static void test_guesses_bound_every_verdict(void **state)
+TEST_CASE(test_guesses_bound_every_verdict)
 {
     static struct text policy, whole, told;
     static struct court court;
     unsigned agreed = 0;
 
-    (void)state;
     arena_init(&court.arena, 1 << 24);
     buf_init(&court.out, 1 << 20);
     assert_int_equal(policy_scratch_new(&court.scratch), CODE_OK);
@@ -329,9 +328,4 @@ static void test_guesses_bound_every_verdict(void **state)
     arena_fini(&court.arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_guesses_bound_every_verdict)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

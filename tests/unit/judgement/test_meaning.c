@@ -21,11 +21,10 @@ static void says(struct court *court, const char *arguments, enum verdict_kind k
 #define LEAF_ARGUMENTS SPAN_LIT("{\"t\":1,\"s\":\"x\"}")
 
 /* 1.20 (Meaning 1): deny is the ground state; forbid beats require_approval beats permit. */
-static void test_effects(void **state)
+TEST_CASE(test_effects)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: p, effect: permit, match: {tools: [t]}, when: [{arg: p, equals: 1}]}\n"
@@ -51,14 +50,13 @@ static void test_effects(void **state)
 }
 
 /* 1.20 (Meaning 2): order never matters, of files or rules; the smallest id in byte order is named. */
-static void test_order(void **state)
+TEST_CASE(test_order)
 {
     static const char *const rules[] = {"  - {id: b, effect: forbid, match: {tools: [t]}}\n",
                                         "  - {id: B, effect: forbid, match: {tools: ['*']}}\n",
                                         "  - {id: a, effect: forbid}\n", "  - {id: A0, effect: permit}\n"};
     char hash[64] = "";
 
-    (void)state;
     for (size_t first = 0; first < 4; first++) {
         struct court court;
         char text[512] = "policy: p\nrules:\n";
@@ -98,12 +96,11 @@ static void test_order(void **state)
 }
 
 /* 1.20 (Meaning 3): Kleene's tables for and, or, not. */
-static void test_kleene(void **state)
+TEST_CASE(test_kleene)
 {
     static const char *const leaves[3] = {FALSE_LEAF, UNDECIDED_LEAF, TRUE_LEAF};
     static const char letters[] = "FUT";
 
-    (void)state;
     for (int a = 0; a < 3; a++) {
         char text[512];
 
@@ -130,11 +127,10 @@ static void test_kleene(void **state)
 }
 
 /* 1.20 (Meaning 3): the verdict names the first undecided condition. */
-static void test_undecided_is_named(void **state)
+TEST_CASE(test_undecided_is_named)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - id: f\n"
@@ -152,7 +148,7 @@ static void test_undecided_is_named(void **state)
 }
 
 /* 1.20 (Meaning 6): an opening leaf holds for every value, a closing one for any; quantify says otherwise. */
-static void test_quantifiers(void **state)
+TEST_CASE(test_quantifiers)
 {
     static const struct {
         const char *condition, *arguments;
@@ -173,7 +169,6 @@ static void test_quantifiers(void **state)
         {"{arg: '$.v[*]', not_matches: 'ok', quantify: any}", "{\"v\":[\"ok\",\"no\"]}", 'F', 'F'},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char closing = truth_of_condition(rows[i].condition, span_text(rows[i].arguments), false);
         char opening = truth_of_condition(rows[i].condition, span_text(rows[i].arguments), true);
@@ -184,12 +179,11 @@ static void test_quantifiers(void **state)
 }
 
 /* 1.20 (Meaning 6): `$.to[*].iban` fails if one `to` has no iban, in an opening leaf only. */
-static void test_elements_that_lack(void **state)
+TEST_CASE(test_elements_that_lack)
 {
     const struct span one_lacks = SPAN_LIT("{\"to\":[{\"iban\":\"DE1\"},{}]}"),
         all_have = SPAN_LIT("{\"to\":[{\"iban\":\"DE1\"}]}");
 
-    (void)state;
     is(judge_condition("permit", "{arg: '$.to[*].iban', starts_with: DE}", all_have, NULL), VERDICT_PERMIT);
     is(judge_condition("permit", "{arg: '$.to[*].iban', starts_with: DE}", one_lacks, NULL), VERDICT_DENY);
     is(judge_condition("permit", "{arg: '$.to[*].iban', starts_with: DE, optional: true}", one_lacks, NULL),
@@ -208,14 +202,13 @@ static void test_elements_that_lack(void **state)
 }
 
 /* 1.20 (Meaning 7): absence makes the rule not apply at whatever depth of not; optional and absent turn it round. */
-static void test_absence(void **state)
+TEST_CASE(test_absence)
 {
     static const struct span empty = {"{}", 2};
     static const char *const operators[] = {"equals: 1", "in: [1]", "matches: 'a'", "not_matches: 'a'",
         "is: string", "max: 5",
                                             "min_length: 0", "max_items: 3", "glob: '*'", "contains: ''"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         for (int depth = 0; depth < 4; depth++) {
             for (int lets = 0; lets < 2; lets++) {
@@ -249,11 +242,10 @@ static void test_absence(void **state)
 }
 
 /* 1.20 (Meaning 4): at the end of `..*` containers are skipped for string operators; their members are selected too. */
-static void test_everywhere(void **state)
+TEST_CASE(test_everywhere)
 {
     const struct span deep = SPAN_LIT("{\"a\":{\"b\":[\"x\",{\"c\":\"drop\"}]},\"n\":5}");
 
-    (void)state;
     assert_int_equal(truth_of_condition("{arg: '$..*', matches: drop}", deep, false), 'T');
     assert_int_equal(truth_of_condition("{arg: '$..*', matches: nope}", deep, false), 'F');
     assert_int_equal(truth_of_condition("{arg: '$..*', max_length: 4}", deep, true), 'T');
@@ -280,11 +272,10 @@ static const struct verdict *ask(struct court *court, const char *tenant, const 
 }
 
 /* 1.20 (Meaning 8, 9, 16): lists take names, globs and regexes, byte for byte; a regex is whole where it opens. */
-static void test_match(void **state)
+TEST_CASE(test_match)
 {
     struct court court;
 
-    (void)state;
     court_open(&court,
                "policy: p\n"
                "rules:\n"
@@ -322,7 +313,7 @@ static void test_match(void **state)
 }
 
 /* 1.20 (Meaning 10): omitted methods, and the word `protocol`. */
-static void test_methods(void **state)
+TEST_CASE(test_methods)
 {
     static const char *const protocol[] = {"initialize", "server/discover", "ping", "notifications/initialized",
                                            "notifications/x/y", "tools/list", "stream/open", "session/end"};
@@ -330,7 +321,6 @@ static void test_methods(void **state)
         "notifications"};
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: p, effect: permit, match: {tenants: [t1]}}\n"
@@ -357,13 +347,12 @@ static void test_methods(void **state)
 }
 
 /* 1.20 (Meaning 10): a response is permitted where the method that it answers is; a tool's name needs a tool. */
-static void test_responses(void **state)
+TEST_CASE(test_responses)
 {
     struct court court;
     struct question question = {.tenant = SPAN_LIT("t"), .principal = SPAN_LIT("p"), .upstream = SPAN_LIT("u"),
                                 .method = SPAN_LIT("response")};
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: p, effect: permit, match: {upstreams: [u], methods: [sampling/createMessage, protocol]}}\n"
@@ -386,11 +375,10 @@ static void test_responses(void **state)
 }
 
 /* 1.20: a method that no rule names for this upstream is unknown; one that rules name is merely not permitted. */
-static void test_unknown_methods(void **state)
+TEST_CASE(test_unknown_methods)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - id: p\n"
@@ -414,11 +402,10 @@ static void test_unknown_methods(void **state)
 }
 
 /* 1.20: any other argument, and the permit does not apply. */
-static void test_only_args(void **state)
+TEST_CASE(test_only_args)
 {
     struct court court;
 
-    (void)state;
     court_open(&court,
         "policy: p\nrules:\n  - {id: p, effect: permit, match: {tools: [t]}, only_args: [query, 'a b', '']}\n"
                        "  - {id: q, effect: permit, match: {tools: [none]}, only_args: []}\n");
@@ -432,11 +419,10 @@ static void test_only_args(void **state)
 }
 
 /* 1.20 (Meaning 13): a monitored rule is recorded and changes nothing. */
-static void test_monitor(void **state)
+TEST_CASE(test_monitor)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: a.forbid, effect: forbid, mode: monitor, when: [{arg: f, equals: 1}]}\n"
@@ -462,11 +448,10 @@ static void test_monitor(void **state)
 }
 
 /* 1.20: what the author says goes with the deciding rule. */
-static void test_sentences(void **state)
+TEST_CASE(test_sentences)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n  - {id: f, effect: forbid, reason: Not here., say: Ask the owner.}\n"
                        "  - {id: g, effect: forbid, reason: Other., say: Else.}\n");
     says(&court, "{}", VERDICT_DENY, "f");
@@ -477,13 +462,12 @@ static void test_sentences(void **state)
 
 /* 1.20 (Meaning 15): the same question and snapshot give the same verdict, also from another scratch,
     warm or cold. */
-static void test_same_question_same_verdict(void **state)
+TEST_CASE(test_same_question_same_verdict)
 {
     struct court court;
     struct policy_scratch *cold;
     struct verdict first = {0};
 
-    (void)state;
     court_open(&court,
         "policy: p\nrules:\n  - {id: f, effect: forbid, match: {tools: [{regex: 'x.*y'}, t]}, when: [{arg: v, max: 3}]}\n"
                        "  - {id: p, effect: permit, match: {principals: ['b*']}}\n");
@@ -504,11 +488,10 @@ static void test_same_question_same_verdict(void **state)
     court_close(&court);
 }
 
-static void test_no_policy(void **state)
+TEST_CASE(test_no_policy)
 {
     struct court court = {NULL};
 
-    (void)state;
     assert_int_equal(policy_scratch_new(&court.scratch), CODE_OK);
     judge_args(&court, NULL);
     assert_int_equal(court.verdict.kind, VERDICT_DENY);
@@ -518,19 +501,4 @@ static void test_no_policy(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_effects),           cmocka_unit_test(test_order),
-        cmocka_unit_test(test_kleene),            cmocka_unit_test(test_undecided_is_named),
-        cmocka_unit_test(test_quantifiers),       cmocka_unit_test(test_elements_that_lack),
-        cmocka_unit_test(test_absence),           cmocka_unit_test(test_everywhere),
-        cmocka_unit_test(test_match),             cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_responses),         cmocka_unit_test(test_unknown_methods),
-        cmocka_unit_test(test_only_args),         cmocka_unit_test(test_monitor),
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_same_question_same_verdict), cmocka_unit_test(test_no_policy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -30,12 +30,11 @@ static const char *redacted(struct court *court, const char *tool, const char *a
 }
 
 /* 1.20: redact names values by path, in document order, the outermost only; `$` and the undecided redact everything. */
-static void test_redact(void **state)
+TEST_CASE(test_redact)
 {
     struct court court;
     struct question question = plain_question();
 
-    (void)state;
     court_open(&court, POLICY);
     assert_string_equal(redacted(&court, "login", "{\"user\":\"u\",\"password\":\"p\"}"), "\"p\"");
     assert_string_equal(redacted(&court, "login",
@@ -59,7 +58,7 @@ static void test_redact(void **state)
 }
 
 /* 4.10: `params` has paths of its own, which lead into all of params where a method has no arguments; `query` has none. */
-static void test_params(void **state)
+TEST_CASE(test_params)
 {
     static const char *const params = "{\"note\":1,\"_meta\":{\"t\":2}}";
     static const struct { const char *method, *tool; bool all, query; uint32_t args, params; } cases[] = {
@@ -73,7 +72,6 @@ static void test_params(void **state)
     struct question question = plain_question();
     struct json_fault fault;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     buf_init(&text, 1 << 20);
     assert_int_equal(json_read(span_text(params), &json_request_rules, &text, &arena, &question.params, &fault), CODE_OK);
@@ -101,7 +99,7 @@ static void test_params(void **state)
 }
 
 /* 4.19: parts of the answer by their own paths; what cannot be looked at is redacted whole, if anything would be. */
-static void test_answers(void **state)
+TEST_CASE(test_answers)
 {
     static const struct { const char *tool, *answer; bool all; uint32_t count; } cases[] = {
         {"read", "{\"content\":[{\"text\":\"a\"},{\"text\":[1]},{\"data\":1}],\"note\":2}", false, 3},
@@ -110,7 +108,6 @@ static void test_answers(void **state)
     };
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules: [{id: a, effect: permit, match: {methods: ['*']}}]\n"
                        "redact:\n"
@@ -144,11 +141,10 @@ static void test_answers(void **state)
 }
 
 /* 2.1: slices and places counted from the end; what is selected twice is redacted once. */
-static void test_slices(void **state)
+TEST_CASE(test_slices)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nrules: [{id: a, effect: permit}]\n"
                        "redact:\n"
                        "  - {match: {tools: [ends]}, args: ['$.l[-1]', '$.l[1:3]', '$.l[-2]']}\n"
@@ -163,7 +159,7 @@ static void test_slices(void **state)
 }
 
 /* A6: a redaction that cannot be decided redacts all. */
-static void test_undecided(void **state)
+TEST_CASE(test_undecided)
 {
     static struct faults faults;
     struct policy_file file = {SPAN_LIT("p.yaml"),
@@ -173,7 +169,6 @@ static void test_undecided(void **state)
     struct question question = plain_question();
     struct court court;
 
-    (void)state;
     assert_non_null(tool);
     memset(tool, 'a', len);
     tool[len - 1] = 'c';
@@ -190,13 +185,12 @@ static void test_undecided(void **state)
 }
 
 /* Many values: none is lost, and denials are redacted too. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     struct court court;
     char *json = malloc(200000);
     size_t at = (size_t)snprintf(json, 32, "{\"v\":[0");
 
-    (void)state;
     for (int i = 1; i < 10000; i++)
         at += (size_t)snprintf(json + at, 16, ",%d", i);
     snprintf(json + at, 16, "]}");
@@ -211,13 +205,12 @@ static void test_many(void **state)
 }
 
 /* A path that selects the same values over and over does not choose how much memory that takes. */
-static void test_too_many(void **state)
+TEST_CASE(test_too_many)
 {
     struct court court;
     char *json = malloc(400000);
     size_t at = (size_t)snprintf(json, 32, "{\"v\":[0");
 
-    (void)state;
     for (int i = 0; i < 2000; i++, at += 121) {
         memset(json + at + 1, '[', 60);
         memset(json + at + 61, ']', 60);
@@ -232,15 +225,4 @@ static void test_too_many(void **state)
     free(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_redact), cmocka_unit_test(test_slices), cmocka_unit_test(test_params),
-        cmocka_unit_test(test_undecided),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_too_many),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

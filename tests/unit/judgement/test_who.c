@@ -48,7 +48,7 @@ static enum verdict_kind by_scope(const char *text, struct span scope)
 #define OF_SCOPES(list) RULES("  - {id: r, effect: permit, match: {tools: [t], scopes: [" list "]}}\n")
 
 /* Byte for byte: no case, no look-alike, no separator but the list's own. */
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const struct { const char *list, *group; bool permits; } rows[] = {
         {"finance", "finance", true},       {"finance", "Finance", false},        {"finance", "finance ", false},
@@ -62,7 +62,6 @@ static void test_names(void **state)
         {"'{regex: x}'", "x", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char groups[256], scopes[256];
 
@@ -75,9 +74,8 @@ static void test_names(void **state)
 }
 
 /* Who has none meets no rule that names some, whatever it names and does; not even under `*`. */
-static void test_absent(void **state)
+TEST_CASE(test_absent)
 {
-    (void)state;
     assert_int_equal(by_group(OF_GROUPS("'*'"), SPAN_NONE), VERDICT_DENY);
     assert_int_equal(by_scope(OF_SCOPES("'*', {regex: '.*'}"), SPAN_NONE), VERDICT_DENY);
     assert_int_equal(by_group(RULES("  - {id: a, effect: permit, match: {tools: [t]}}\n"
@@ -90,12 +88,11 @@ static void test_absent(void **state)
 }
 
 /* Any of those that are held will do; both lists must hold. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     const struct span groups[] = {SPAN_LIT("a"), SPAN_LIT("b"), SPAN_LIT("finance")}, scopes[] = {SPAN_LIT("read")};
     struct court court;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t], groups: [finance], scopes: [read]}}\n"));
     assert_int_equal(judge(&court, asks(groups, 3, scopes, 1), NULL)->kind, VERDICT_PERMIT);
     assert_int_equal(judge(&court, asks(groups, 2, scopes, 1), NULL)->kind, VERDICT_DENY);
@@ -105,7 +102,7 @@ static void test_many(void **state)
 }
 
 /* An undecided name closes and does not open, and the record says which. */
-static void test_undecided(void **state)
+TEST_CASE(test_undecided)
 {
     const struct span odd = SPAN_LIT("kelvin\xe2\x84\xaa");
     const struct verdict *verdict;
@@ -113,7 +110,6 @@ static void test_undecided(void **state)
     struct court court;
     struct buf out;
 
-    (void)state;
     court_open(&court, OF_GROUPS("{regex: '(?i)kelvink'}"));
     question = asks(&odd, 1, NULL, 0);
     assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_DENY);
@@ -139,7 +135,7 @@ static void test_undecided(void **state)
 }
 
 /* What who asks holds times what rules name is paid for. */
-static void test_cost(void **state)
+TEST_CASE(test_cost)
 {
     enum { GROUPS = 10000, NAMES = 2000 };
     struct span *groups = calloc(GROUPS, sizeof *groups);
@@ -147,7 +143,6 @@ static void test_cost(void **state)
     struct court court;
     struct buf text;
 
-    (void)state;
     for (size_t i = 0; i < GROUPS; i++) {
         groups[i] = span_of(names + i * 16, (size_t)snprintf(names + i * 16, 16, "g%zu", i));
     }
@@ -168,13 +163,12 @@ static void test_cost(void **state)
 }
 
 /* Lists, and what needs no judgement, ask them too. */
-static void test_lists(void **state)
+TEST_CASE(test_lists)
 {
     const struct span group = SPAN_LIT("finance");
     struct question question = asks(&group, 1, NULL, 0), none = asks(NULL, 0, NULL, 0);
     struct court court;
 
-    (void)state;
     court_open(&court, OF_GROUPS("finance"));
     assert_true(policy_could_permit(court.policy, &question, court.scratch));
     assert_false(policy_could_permit(court.policy, &none, court.scratch));
@@ -188,12 +182,11 @@ static void test_lists(void **state)
 }
 
 /* Redactions of the audit go by them, too. */
-static void test_redactions(void **state)
+TEST_CASE(test_redactions)
 {
     const struct span group = SPAN_LIT("staff");
     struct court court;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t]}}\n"
                              "redact:\n  - {match: {tools: [t], groups: [staff]}, args: [password]}\n"));
     assert_int_equal(judge(&court, asks(&group, 1, NULL, 0), "{\"password\":1}")->redact_count, 1);
@@ -226,7 +219,7 @@ static char claim_truth(const char *effect, const char *condition, const char *c
 }
 
 /* Claims are asked as arguments are: types, absence, polarity, quantifiers, decoders. */
-static void test_claims(void **state)
+TEST_CASE(test_claims)
 {
     static const struct { const char *effect, *condition, *claims; char truth; } rows[] = {
         {"permit", "{claim: $.department, equals: finance}", "{\"department\":\"finance\"}", 'T'},
@@ -254,7 +247,6 @@ static void test_claims(void **state)
         {"permit", "{claim: tenant, equals: '{tenant}'}", "{\"tenant\":\"acme\"}", 'T'},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++)
         if (claim_truth(rows[i].effect, rows[i].condition, rows[i].claims) != rows[i].truth)
             fail_msg("%s: %s of %s is %c", rows[i].effect, rows[i].condition, rows[i].claims,
@@ -262,12 +254,11 @@ static void test_claims(void **state)
 }
 
 /* A claim is no argument, and an argument no claim. */
-static void test_claims_stand_apart(void **state)
+TEST_CASE(test_claims_stand_apart)
 {
     struct question question;
     struct court court;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t]}, when: [{claim: a, equals: 1}]}\n"));
     assert_int_equal(judge_args(&court, "{\"a\":1}")->kind, VERDICT_DENY);
     court_close(&court);
@@ -297,11 +288,10 @@ static void expect_record(const char *conditions, const char *claims, const char
 }
 
 /* Those that rules ask for are recorded, and no others. */
-static void test_recorded(void **state)
+TEST_CASE(test_recorded)
 {
     static const char claims[] = "{\"a\":{\"b\":[1,2],\"c\":3},\"secret\":\"x\",\"it's\":4}";
 
-    (void)state;
     expect_record("{arg: x, exists: true}", claims, "{}");
     expect_record("{claim: a, exists: true}", claims, "{\"$['a']\":[{\"b\":[1,2],\"c\":3}]}");
     expect_record("{claim: '$.a.c', equals: 3}, {claim: '$.none', exists: false}", claims, "{\"$['none']\":[],\"$['a']['c']\":[3]}");
@@ -312,7 +302,7 @@ static void test_recorded(void **state)
 }
 
 /* And asked again: what was recorded is as it was, what was not is guessed both ways. */
-static void test_asked_again(void **state)
+TEST_CASE(test_asked_again)
 {
     static const struct { const char *condition, *recorded; bool permits, guessed; } rows[] = {
         {"{claim: '$.a.c', equals: 3}", "{\"$['a']\":[{\"c\":3}]}", true, false},
@@ -330,7 +320,6 @@ static void test_asked_again(void **state)
         {"{claim: '$.a', equals: 3}", "{\"$['a']\":3}", true, true}, /* somebody changed the row */
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct question_hidden hidden = {.claims = true, .favours_permit = true};
         struct question question;
@@ -353,14 +342,13 @@ static void test_asked_again(void **state)
 }
 
 /* Groups of which a record has cut some: what is known decides, the rest is guessed. */
-static void test_cut_groups(void **state)
+TEST_CASE(test_cut_groups)
 {
     const struct span known = SPAN_LIT("a");
     struct question_hidden hidden = {.names = 1U << DIM_GROUP};
     struct question question = asks(&known, 1, NULL, 0);
     struct court court;
 
-    (void)state;
     question.hidden = &hidden;
     for (int favours = 0; favours <= 1; favours++) {
         hidden.favours_permit = favours;
@@ -397,11 +385,10 @@ static struct span lacking(const char *text, struct question question)
 #define WRITES "  - {id: w, effect: permit, match: {tools: [t], scopes: ['tools:*', 'tools:write']}}\n"
 
 /* The scope for want of which a call is denied: of a permit that would decide, and nothing else about rules. */
-static void test_lacking_scope(void **state)
+TEST_CASE(test_lacking_scope)
 {
     const struct span other = SPAN_LIT("openid"), has = SPAN_LIT("tools:write");
 
-    (void)state;
     assert_true(span_is(lacking(RULES(WRITES), asks(NULL, 0, &other, 1)), "tools:write"));
     assert_true(span_is(lacking(RULES(WRITES), asks(NULL, 0, NULL, 0)), "tools:write"));
     assert_null(lacking(RULES(WRITES), asks(NULL, 0, &has, 1)).at);
@@ -425,7 +412,7 @@ static void test_lacking_scope(void **state)
 }
 
 /* Principals that are SPIFFE ids: `*` goes over `/`, and nothing in them is special. */
-static void test_spiffe(void **state)
+TEST_CASE(test_spiffe)
 {
     static const struct { const char *name, *principal; bool permits; } rows[] = {
         {"spiffe://acme.org/ns/shop/sa/agent", "spiffe://acme.org/ns/shop/sa/agent", true},
@@ -437,7 +424,6 @@ static void test_spiffe(void **state)
         {"spiffe://acme.org/ns/sh?p/*", "spiffe://acme.org/ns/shop/sa/x", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct question question = plain_question();
         struct court court;
@@ -453,7 +439,7 @@ static void test_spiffe(void **state)
 }
 
 /* `{principal}` in a value stays one value: no step of a path, no wildcard, no other variable. */
-static void test_spiffe_in_values(void **state)
+TEST_CASE(test_spiffe_in_values)
 {
     static const struct { const char *condition, *principal, *argument; bool permits; } rows[] = {
         {"{arg: p, equals: '{principal}'}", "spiffe://a.org/x", "spiffe://a.org/x", true},
@@ -464,7 +450,6 @@ static void test_spiffe_in_values(void **state)
         {"{arg: p, equals: '{principal}'}", "{tenant}", "acme", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct question question = plain_question();
         char text[256], arguments[128];
@@ -488,12 +473,11 @@ static void tell_failed(void *context, const struct policy_test_result *result)
 }
 
 /* Tests of a policy say who asks. */
-static void test_cases(void **state)
+TEST_CASE(test_cases)
 {
     size_t passed, failed;
     struct court court;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t], groups: [finance], scopes: ['pay:*']},\n"
                              "     when: [{claim: level, min: 3}]}\n"
                              "tests:\n"
@@ -526,9 +510,8 @@ static void expect_fault(const char *text, const char *words)
 }
 
 /* What is wrong is told with its repair, what is hardly meant is doubted. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     expect_fault(RULES("  - {id: r, effect: permit, match: {group: [a]}}\n"), "did you mean `groups`?");
     expect_fault(RULES("  - {id: r, effect: permit, match: {groups: a}}\n"), "write a list");
     expect_fault(RULES("  - {id: r, effect: permit, match: {groups: []}}\n"), "an empty list of groups never matches");
@@ -548,14 +531,13 @@ static void test_faults(void **state)
 }
 
 /* An explanation names what is held, and by which list a rule misses the call. */
-static void test_explained(void **state)
+TEST_CASE(test_explained)
 {
     const struct span groups[] = {SPAN_LIT("sales"), SPAN_LIT("e\x1b[31mvil")};
     struct question question = asks(groups, 2, NULL, 0);
     struct court court;
     struct buf out;
 
-    (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t], groups: [finance]}}\n"
                              "  - {id: both, effect: permit, match: {tools: [t], groups: [finance], scopes: [pay]}}\n"
                              "  - {id: s, effect: permit, match: {tools: [t], groups: [sales]}, when: [{claim: level, min: 3}]}\n"));
@@ -574,16 +556,4 @@ static void test_explained(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names), cmocka_unit_test(test_absent), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_undecided), cmocka_unit_test(test_cost), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_redactions), cmocka_unit_test(test_claims), cmocka_unit_test(test_claims_stand_apart),
-        cmocka_unit_test(test_recorded), cmocka_unit_test(test_asked_again), cmocka_unit_test(test_cut_groups),
-        cmocka_unit_test(test_lacking_scope), cmocka_unit_test(test_spiffe), cmocka_unit_test(test_spiffe_in_values),
-        cmocka_unit_test(test_cases), cmocka_unit_test(test_faults), cmocka_unit_test(test_explained),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -193,11 +193,10 @@ static const struct row rows[] = {
 };
 
 /* 1.22, 2.3: every refusal has a place, what is wrong, and what to write instead. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy;
         const struct fault *fault = &faults.fault[0];
@@ -215,14 +214,13 @@ static void test_faults(void **state)
 }
 
 /* 1.22, 2.3: up to 20 in one run, the rest counted. */
-static void test_many_faults(void **state)
+TEST_CASE(test_many_faults)
 {
     static struct faults faults;
     char text[4096] = HEAD;
     size_t len = strlen(text);
     struct policy *policy;
 
-    (void)state;
     for (int i = 0; i < 30; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, "  - {id: r%d, effect: permitt}\n", i);
     assert_int_equal(compile_text(text, &policy, &faults, NULL), CODE_INVALID);
@@ -232,7 +230,7 @@ static void test_many_faults(void **state)
 }
 
 /* 2.3: wherever a regex may stand, one whose cost explodes is refused; `slow_regex` is the rule's alone. */
-static void test_pumped_everywhere(void **state)
+TEST_CASE(test_pumped_everywhere)
 {
 #define SLOW "'(a+)+$'"
     static const char *const places[] = {
@@ -258,7 +256,6 @@ static void test_pumped_everywhere(void **state)
     };
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         struct policy *policy;
 
@@ -269,14 +266,13 @@ static void test_pumped_everywhere(void **state)
 }
 
 /* 1.21, 2.3: `slow_regex: allow` accepts a costly pattern; a stored version is not pumped again. */
-static void test_slow_regex(void **state)
+TEST_CASE(test_slow_regex)
 {
     static struct faults faults;
     const char *text = RULE("slow_regex: allow, when: [{arg: a, matches: '(a+)+$'}]");
     struct policy_file file = {SPAN_LIT("p.yaml"), SPAN_LIT(RULE("when: [{arg: a, matches: '(a+)+$'}]"))};
     struct policy *policy;
 
-    (void)state;
     assert_int_equal(compile_text(text, &policy, &faults, NULL), CODE_OK);
     policy_unref(&policy);
     assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, NULL), CODE_INVALID);
@@ -287,14 +283,13 @@ static void test_slow_regex(void **state)
 }
 
 /* The hash is of names and texts, length-prefixed, whatever the paths. */
-static void test_hash(void **state)
+TEST_CASE(test_hash)
 {
     struct policy_file files[2] = {{SPAN_LIT("a.yaml"), SPAN_LIT("policy: p\n")},
                                    {SPAN_LIT("b.yaml"), SPAN_LIT("policy: p\n")}};
     struct policy *first, *second;
     struct faults faults;
 
-    (void)state;
     faults_init(&faults);
     assert_int_equal(policy_compile(&files[0], 1, 0, &first, &faults, NULL), CODE_OK);
     assert_int_equal(policy_compile(&files[1], 1, 0, &second, &faults, NULL), CODE_OK);
@@ -317,12 +312,11 @@ static void test_hash(void **state)
     "tests: [{name: n, call: {tool: t, arguments: {a: 1}}, expect: {verdict: deny, rule: null}}]\n"
 
 /* Whichever allocation fails: CODE_NOMEM and nothing kept, or a whole snapshot. */
-static void test_compile_memory(void **state)
+TEST_CASE(test_compile_memory)
 {
     static struct faults faults;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         struct policy *policy;
 
@@ -341,12 +335,11 @@ static void test_compile_memory(void **state)
 }
 
 /* Whichever allocation fails: the same verdict, or a denial for want of memory; never a permit that was none. */
-static void test_eval_memory(void **state)
+TEST_CASE(test_eval_memory)
 {
     static struct court court;
     bool done = false;
 
-    (void)state;
     court_open(&court, EVERYTHING);
     for (uint64_t nth = 1; !done; nth++) {
         struct question question = plain_question();
@@ -372,13 +365,12 @@ static void test_eval_memory(void **state)
 }
 
 /* Whichever allocation fails, the compiler says so and nothing else, and keeps nothing; what was made before is not used. */
-static void test_no_memory(void **state)
+TEST_CASE(test_no_memory)
 {
     struct policy_file file = {.path = SPAN_LIT("p.yaml")};
     struct buf text;
     bool done = false;
 
-    (void)state;
     buf_init(&text, 1 << 20);
     assert_int_equal(file_read("tests/fuzz/policy.in/everything.yaml", FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
     file.text = buf_peek(&text);
@@ -401,14 +393,4 @@ static void test_no_memory(void **state)
     buf_fini(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),     cmocka_unit_test(test_many_faults),    cmocka_unit_test(test_slow_regex),
-        cmocka_unit_test(test_pumped_everywhere),
-        cmocka_unit_test(test_hash),       cmocka_unit_test(test_compile_memory), cmocka_unit_test(test_eval_memory),
-        cmocka_unit_test(test_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -92,12 +92,11 @@ static bool says(const char *path, const char *what)
 }
 
 /* 1.23 2.8 12.10: with the words that its head says it is loaded with. */
-static void test_every_policy_passes_its_tests(void **state)
+TEST_CASE(test_every_policy_passes_its_tests)
 {
     glob_t found, detectors, words;
     size_t wrong = 0, ran;
 
-    (void)state;
     assert_int_equal(glob("policies/detectors/*.yaml", 0, NULL, &detectors), 0);
     assert_int_equal(glob("policies/words/*.yaml", 0, NULL, &words), 0);
     assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
@@ -127,12 +126,11 @@ static void test_every_policy_passes_its_tests(void **state)
 /* 7.6: the sets combine. All in one version: so does every choice of them, because a test is decided by rules of its own file
  * (by none where it expects `rule: null`), and fewer files bring neither a permit, nor a forbid, nor a smaller id. The demo,
  * whose forbid is for every upstream on purpose, stands alone. */
-static void test_policies_combine(void **state)
+TEST_CASE(test_policies_combine)
 {
     size_t count = 0, ran;
     glob_t found;
 
-    (void)state;
     assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++)
         if (strstr(found.gl_pathv[i], "/demo/") == NULL) {
@@ -148,12 +146,11 @@ static void test_policies_combine(void **state)
 }
 
 /* 2.8 */
-static void test_the_cookbook_names_every_file(void **state)
+TEST_CASE(test_the_cookbook_names_every_file)
 {
     struct buf text;
     glob_t found;
 
-    (void)state;
     buf_init(&text, 1 << 20);
     assert_int_equal(file_read("policies/README.md", FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
     assert_int_equal(buf_add(&text, "", 1), CODE_OK);
@@ -173,13 +170,4 @@ static void test_the_cookbook_names_every_file(void **state)
     buf_fini(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_policy_passes_its_tests),
-        cmocka_unit_test(test_policies_combine),
-        cmocka_unit_test(test_the_cookbook_names_every_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

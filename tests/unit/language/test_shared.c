@@ -41,12 +41,11 @@ static enum verdict_kind judge_with(const struct policy *policy, const char *arg
 }
 
 /* In whichever order the files come and sort, the meaning is that of a file that had all of it. */
-static void test_meaning(void **state)
+TEST_CASE(test_meaning)
 {
     static const char *const pairs[][2] = {{SHARED, USER}, {USER, SHARED},
                                            {SHARING("zz", "id: '[a-z]{3}'", "fields: [name, price]"), USER}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct policy *policy;
 
@@ -59,11 +58,10 @@ static void test_meaning(void **state)
 }
 
 /* What an approval is bound to: the words that the rule names, wherever they stand. */
-static void test_hash(void **state)
+TEST_CASE(test_hash)
 {
     struct policy *first, *second, *third;
 
-    (void)state;
     assert_int_equal(compile_two(SHARED, USER, &first), CODE_OK);
     assert_int_equal(compile_two(SHARING("words", "id: '[a-z]{4}'", "fields: [name, price]"), USER, &second),
                      CODE_OK);
@@ -76,13 +74,12 @@ static void test_hash(void **state)
     policy_unref(&third);
 }
 
-static void test_diff(void **state)
+TEST_CASE(test_diff)
 {
     struct policy *first, *second;
     struct diff *diff;
     bool told = false;
 
-    (void)state;
     assert_int_equal(compile_two(SHARED, USER, &first), CODE_OK);
     assert_int_equal(compile_two("policy: words\nshared: true\npatterns: {id: '[a-z]{3}'}\nlists: {fields: [name, price, color]}\n", USER,
                                  &second), CODE_OK);
@@ -95,7 +92,7 @@ static void test_diff(void **state)
     policy_unref(&second);
 }
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *first, *second, *file, *words;
@@ -113,7 +110,6 @@ static void test_faults(void **state)
         {"policy: words\nshared: true\npatterns: {a: '('}\n", "", "one.yaml", "not usable", 3},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy;
         bool found = false;
@@ -130,11 +126,10 @@ static void test_faults(void **state)
 }
 
 /* Who uses what is shared may stand in files that are not at hand. */
-static void test_unused(void **state)
+TEST_CASE(test_unused)
 {
     struct policy *policy;
 
-    (void)state;
     assert_int_equal(compile_two(SHARED, "", &policy), CODE_OK);
     assert_int_equal(warnings.count, 0);
     policy_unref(&policy);
@@ -143,12 +138,4 @@ static void test_unused(void **state)
     policy_unref(&policy);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meaning), cmocka_unit_test(test_hash),   cmocka_unit_test(test_diff),
-        cmocka_unit_test(test_faults),  cmocka_unit_test(test_unused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -100,7 +100,7 @@ static enum code note_file(void *context, const struct policy_store_file *file)
 }
 
 /* 1.20 (Meaning 14): a version is a complete set; a load replaces what it names and keeps the rest. */
-static void test_load(void **state)
+TEST_CASE_WITH(test_load, open_shop, close_shop)
 {
     struct shop *shop = *state;
     char files[256] = "";
@@ -126,7 +126,7 @@ static void test_load(void **state)
 }
 
 /* 11.15: who enforces a version reads no tests of it, and has the same rules under the same hash. */
-static void test_enforced(void **state)
+TEST_CASE_WITH(test_enforced, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy *whole, *enforced;
@@ -145,7 +145,7 @@ static void test_enforced(void **state)
 }
 
 /* 1.20 (Meaning 14): --only makes it exactly these and needs --yes where that removes one; remove drops one. */
-static void test_only_and_remove(void **state)
+TEST_CASE_WITH(test_only_and_remove, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
@@ -167,7 +167,7 @@ static void test_only_and_remove(void **state)
 }
 
 /* 1.22: one transaction or nothing; what does not compile never becomes active. */
-static void test_broken(void **state)
+TEST_CASE_WITH(test_broken, open_shop, close_shop)
 {
     struct shop *shop = *state;
 
@@ -199,7 +199,7 @@ static enum code note_version(void *context, const struct policy_store_version *
 }
 
 /* 1.22: rollback is activation of an old version; the history keeps everything. */
-static void test_activate(void **state)
+TEST_CASE_WITH(test_activate, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
@@ -238,7 +238,7 @@ static void assert_stored(struct shop *shop, uint64_t version, bool is_new, bool
 }
 
 /* 13.4: the same texts are the same version, however often they are loaded, as at each start of a container. */
-static void test_same_again(void **state)
+TEST_CASE_WITH(test_same_again, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy_file a1 = {SPAN_LIT("other/place.yaml"), SPAN_LIT(A1)};
@@ -269,7 +269,7 @@ static void test_same_again(void **state)
 }
 
 /* A hash that stands beside another text is no reason to store nothing. */
-static void test_same_but_changed_by_hand(void **state)
+TEST_CASE_WITH(test_same_but_changed_by_hand, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy_file a1 = {SPAN_LIT("1.yaml"), SPAN_LIT(A1)};
@@ -282,7 +282,7 @@ static void test_same_but_changed_by_hand(void **state)
 }
 
 /* What was stored although tests failed says so of itself: whoever stores it with another reason, or with none, has his own. */
-static void test_same_despite(void **state)
+TEST_CASE_WITH(test_same_despite, open_shop, close_shop)
 {
     struct shop *shop = *state;
     char text[256] = "";
@@ -328,7 +328,7 @@ static void load_beside(void *context, const struct policy_test_result *result)
 }
 
 /* 7.9: whoever compiles and tests for long holds no lock, and what he stores is what he tested. */
-static void test_tests_hold_no_lock(void **state)
+TEST_CASE_WITH(test_tests_hold_no_lock, open_shop, close_shop)
 {
     struct shop *shop = *state;
     const struct policy_file file = {SPAN_LIT("a.yaml"), SPAN_LIT(A1 "tests: [{name: t, call: {tool: x}, expect: {verdict: deny}}]\n")};
@@ -345,7 +345,7 @@ static void test_tests_hold_no_lock(void **state)
 }
 
 /* 7.1: the tests of the whole set decide, those of files that were not touched too; who stores it all the same says why. */
-static void test_failing_tests(void **state)
+TEST_CASE_WITH(test_failing_tests, open_shop, close_shop)
 {
     struct shop *shop = *state;
     char text[256] = "";
@@ -371,7 +371,7 @@ static void test_failing_tests(void **state)
 }
 
 /* 7.2: what new files forbid where no route is, is refused; what was active already, or may be so, is told. */
-static void test_strays(void **state)
+TEST_CASE_WITH(test_strays, open_shop, close_shop)
 {
     static const struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-*"}};
     static const char stray[] = "policy: s\nrules: [{id: s.1, effect: forbid, match: {upstreams: [shpo]}}]\n";
@@ -401,7 +401,7 @@ static void test_strays(void **state)
 }
 
 /* 2.7: what was in force when, by whom and why; a rollback says why like a load does. */
-static void test_why(void **state)
+TEST_CASE_WITH(test_why, open_shop, close_shop)
 {
     struct shop *shop = *state;
     struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
@@ -417,7 +417,7 @@ static void test_why(void **state)
 }
 
 /* 1.20, 2.7: versions are immutable and the history append-only, whoever holds the database. */
-static void test_immutable(void **state)
+TEST_CASE_WITH(test_immutable, open_shop, close_shop)
 {
     static const char *const statements[] = {
         "UPDATE policy_version SET author = 'eve'",    "DELETE FROM policy_version",
@@ -446,7 +446,7 @@ static enum code must_not_be_told(void *context, const struct policy_store_file 
 }
 
 /* 4.6: whatever of a version's files was changed, its text is read by nobody, and the sentence names both hashes. */
-static void test_changed(void **state)
+TEST_CASE_WITH(test_changed, open_shop, close_shop)
 {
     static const char *const changes[] = {
         "UPDATE policy_file SET text = text || ' ' WHERE version = 2 AND name = 'a'",
@@ -481,7 +481,7 @@ static void test_changed(void **state)
 }
 
 /* 4.21: what the database says is not taken for want of memory, nor the other way round. */
-static void test_the_reason_is_told(void **state)
+TEST_CASE_WITH(test_the_reason_is_told, open_shop, close_shop)
 {
     struct shop *shop = *state;
     uint64_t version;
@@ -496,7 +496,7 @@ static void test_the_reason_is_told(void **state)
 }
 
 /* 4.6: who has a hash asks whether its text is there. */
-static void test_check(void **state)
+TEST_CASE_WITH(test_check, open_shop, close_shop)
 {
     static char other[64];
     struct shop *shop = *state;
@@ -513,7 +513,7 @@ static void test_check(void **state)
 }
 
 /* Whichever allocation fails: nothing is stored, or all. */
-static void test_memory(void **state)
+TEST_CASE_WITH(test_memory, open_shop, close_shop)
 {
     struct shop *shop = *state;
     enum code code = CODE_NOMEM;
@@ -531,27 +531,4 @@ static void test_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_failing_tests, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_tests_hold_no_lock, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_load, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_enforced, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_same_again, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_same_but_changed_by_hand, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_same_despite, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_strays, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_changed, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_the_reason_is_told, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_check, open_shop, close_shop),
-        cmocka_unit_test_setup_teardown(test_memory, open_shop, close_shop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

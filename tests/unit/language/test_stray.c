@@ -36,7 +36,7 @@ static void look(const char *text, const struct policy_route *routes, size_t cou
 
 #define RULE(effect, match) "policy: p\nrules:\n  - {id: r, effect: " effect ", match: {" match "}}\n"
 
-static void test_upstreams(void **state)
+TEST_CASE(test_upstreams)
 {
     static const struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-a*"}, {.name = "mail"}};
     static const struct {
@@ -63,7 +63,6 @@ static void test_upstreams(void **state)
     };
     struct told told;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         look(rows[i].text, routes, 3, &told);
         if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL ||
@@ -83,7 +82,7 @@ static void test_upstreams(void **state)
     assert_true(policy_route_exists(routes, 3, SPAN_LIT("dojo-abc")) && !policy_route_exists(routes, 3, SPAN_LIT("dojo")));
 }
 
-static void test_tools(void **state)
+TEST_CASE(test_tools)
 {
     static const char *const of_shop[] = {"search_products", "get_product", NULL}, *const of_mail[] = {"send_mail", NULL};
     static const struct policy_route routes[] = {
@@ -101,7 +100,6 @@ static void test_tools(void **state)
     };
     struct told told;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         look(rows[i].text, routes, 3, &told);
         if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL || told.lost > 0)
@@ -110,7 +108,7 @@ static void test_tools(void **state)
 }
 
 /* 12.12: arguments, held against the definitions of all tools that a rule names. */
-static void test_arguments(void **state)
+TEST_CASE(test_arguments)
 {
     static const char *const tools[] = {"search", "get", "other", NULL}, *const of_search[] = {"query", "limit", NULL},
                       *const of_get[] = {"id", NULL}, *const *const args[] = {of_search, of_get, NULL};
@@ -131,7 +129,6 @@ static void test_arguments(void **state)
     };
     struct told told;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         look(rows[i].text, routes, 2, &told);
         if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL || told.lost > 0)
@@ -139,10 +136,4 @@ static void test_arguments(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_upstreams), cmocka_unit_test(test_tools),
-                                       cmocka_unit_test(test_arguments)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

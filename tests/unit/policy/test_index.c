@@ -107,12 +107,11 @@ static void check_against_all(struct court *court, const struct question *questi
 }
 
 /* 1.20: the index and the memory of candidates find exactly what looking at every rule finds. */
-static void test_index_misses_nothing(void **state)
+TEST_CASE(test_index_misses_nothing)
 {
     static char text[16384];
     unsigned seed = 7;
 
-    (void)state;
     for (int round = 0; round < 40; round++) {
         struct court court;
         size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nlabels: {l1: [send], l2: ['search_*', {prompts: ['re*']}], "
@@ -154,7 +153,7 @@ static char *many_rules(int count, const char *before, const char *after)
 }
 
 /* 1.20: 10 and 10,000 rules look at the same few for a call that concerns few, in whatever dimension they differ. */
-static void test_cost_does_not_grow(void **state)
+TEST_CASE(test_cost_does_not_grow)
 {
     static const char *const lines[][2] = {
         {"effect: permit, match: {tools: [tool", "]}"},
@@ -164,7 +163,6 @@ static void test_cost_does_not_grow(void **state)
         {"effect: permit, match: {upstreams: [shop], methods: [m", "]}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char *text = many_rules(10000, lines[i][0], lines[i][1]);
         struct question question = plain_question();
@@ -182,12 +180,11 @@ static void test_cost_does_not_grow(void **state)
 }
 
 /* The memory of candidates is bounded, whatever names a peer makes up, and stays right under that. */
-static void test_memory_of_candidates_is_bounded(void **state)
+TEST_CASE(test_memory_of_candidates_is_bounded)
 {
     char *text = many_rules(2000, "effect: forbid, match: {tools: ['*']}, when: [{arg: v, equals: ", "}]");
     struct court court;
 
-    (void)state;
     court_open(&court, text);
     for (int i = 0; i < 3000; i++) {
         char tool[32];
@@ -203,11 +200,10 @@ static void test_memory_of_candidates_is_bounded(void **state)
 }
 
 /* Two snapshots under one scratch do not mix, also where one takes the other's place in memory. */
-static void test_scratch_over_reload(void **state)
+TEST_CASE(test_scratch_over_reload)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nrules: [{id: a, effect: permit}]\n");
     for (int i = 0; i < 20; i++) {
         static struct faults faults;
@@ -222,7 +218,7 @@ static void test_scratch_over_reload(void **state)
 }
 
 /* tools/list shows what some rule could permit and no forbid without `when` covers. */
-static void test_could_permit(void **state)
+TEST_CASE(test_could_permit)
 {
     static const struct {
         const char *tool, *principal;
@@ -234,7 +230,6 @@ static void test_could_permit(void **state)
     };
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: p1, effect: permit, match: {tools: [open, shut, partly, spared]},\n"
@@ -267,7 +262,7 @@ static void test_could_permit(void **state)
 }
 
 /* 6.7: what names alone permit is told apart from what a rule must look into */
-static void test_permits_all(void **state)
+TEST_CASE(test_permits_all)
 {
     static const char *const notes[] = {"notifications/progress", "notifications/message", "notifications/tasks/status",
                                           "notifications/cancelled", "notifications/resources/updated"};
@@ -288,7 +283,6 @@ static void test_permits_all(void **state)
         {"  - {id: f, effect: permit, match: {methods: ['notifications/*']}, only_args: [a]}\n", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct question question = plain_question();
         struct court court;
@@ -330,7 +324,7 @@ static bool could(struct court *court, const char *method, const char *target, b
 }
 
 /* 5.6: prompts and resources as tools; a template is shown where some URI of it could be permitted */
-static void test_could_permit_targets(void **state)
+TEST_CASE(test_could_permit_targets)
 {
     static const struct {
         const char *method, *target;
@@ -358,7 +352,6 @@ static void test_could_permit_targets(void **state)
     };
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules:\n"
                        "  - {id: p1, effect: permit, match: {methods: [prompts/get], prompts: [open, shut]}}\n"
@@ -379,7 +372,7 @@ static void test_could_permit_targets(void **state)
 }
 
 /* 5.6: a forbid leaves a template out where it holds for every URI, not for some */
-static void test_forbid_of_templates(void **state)
+TEST_CASE(test_forbid_of_templates)
 {
     static const struct {
         const char *forbids, *target;
@@ -392,7 +385,6 @@ static void test_forbid_of_templates(void **state)
         {"'aba*aba'", "aba", true}, {"'aba*'", "aba", false}, {"'*%20*'", "a%20{x}", true}, {"[b, 'a*']", "a{x}", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct court court;
         char text[400];
@@ -408,12 +400,11 @@ static void test_forbid_of_templates(void **state)
 }
 
 /* 1.20: a glob of a rule says what a glob says, whatever is asked first. */
-static void test_globs(void **state)
+TEST_CASE(test_globs)
 {
     static const char *const globs[] = {"*", "a*", "ab*", "a*b", "*b", "a?", "?b*", "a\\*", "a\\**", "a**", "ab*a*", "\\", "a\\"};
     static const char *const values[] = {"", "a", "b", "ab", "aba", "abab", "a*", "a*b", "a\\", "\\", "a\xc3\xa9"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof globs / sizeof *globs; i++) {
         char text[200];
         struct court court;
@@ -434,7 +425,7 @@ static void test_globs(void **state)
 
 /* 5.6: what an agent names, and an upstream in a list, may be long: globs that look for something in it are charged for it, so
  * that thousands of them do not hold a worker; those that are a beginning and a `*` cost nothing. */
-static void test_long_names_under_globs(void **state)
+TEST_CASE(test_long_names_under_globs)
 {
     static const struct {
         const char *before, *after;
@@ -447,7 +438,6 @@ static void test_long_names_under_globs(void **state)
     };
     char *name = malloc((1 << 20) + 1);
 
-    (void)state;
     assert_non_null(name);
     memset(name, 'a', 1 << 20);
     name[1 << 20] = '\0';
@@ -469,14 +459,4 @@ static void test_long_names_under_globs(void **state)
     free(name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index_misses_nothing), cmocka_unit_test(test_cost_does_not_grow),
-        cmocka_unit_test(test_memory_of_candidates_is_bounded), cmocka_unit_test(test_scratch_over_reload),
-        cmocka_unit_test(test_could_permit), cmocka_unit_test(test_permits_all), cmocka_unit_test(test_could_permit_targets),
-        cmocka_unit_test(test_forbid_of_templates), cmocka_unit_test(test_globs), cmocka_unit_test(test_long_names_under_globs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -84,11 +84,10 @@ static const char text[] =
     "  - {name: y6, call: {tool: pay, after: [{resource: 'file:///a//b', upstream: vault}]}, "
     "expect: {verdict: hold, rule: any}}\n";
 
-static void test_meaning(void **state)
+TEST_CASE(test_meaning)
 {
     static struct court court;
 
-    (void)state;
     court_open(&court, text);
     assert_int_equal(court_run_tests(&court), 33);
     court_close(&court);
@@ -96,7 +95,7 @@ static void test_meaning(void **state)
 
 #define RULES "rules:\n  - {id: r, effect: forbid, match: {labels: [a]}, when: [{session: {label: [b, a], by: tenant}}]}\n"
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *file, *words;
@@ -130,7 +129,6 @@ static void test_faults(void **state)
         {"tests:\n  - {name: t, call: {tool: x, after: [{ago: 1s}]}, expect: {verdict: deny}}\n", "`resource` or `prompt`"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy = NULL;
         struct faults found;
@@ -158,9 +156,8 @@ static unsigned warnings_of(const char *file, const char *words)
     return count;
 }
 
-static void test_warnings(void **state)
+TEST_CASE(test_warnings)
 {
-    (void)state;
     assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y]}\n" RULES, "is used by no rule"), 0);
     assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y], c: [z]}\n" RULES, "the label `c` is used by no rule"), 1);
     assert_int_equal(warnings_of("policy: p\nshared: true\nlabels: {a: [x], b: [y], c: [z]}\n" RULES, "is used by no rule"), 0);
@@ -182,7 +179,7 @@ static void strayed(void *context, const struct policy_stray *stray)
     snprintf(out + len, 2000 - len, "%s%d: %s\n", stray->is_lost ? "LOST " : "", stray->line, stray->text);
 }
 
-static void test_strays(void **state)
+TEST_CASE(test_strays)
 {
     static const char *const tools[] = {"crm_get", "send", NULL};
     static const struct policy_route routes[] = {{.name = "shop", .tools = tools}, {.name = "mail"}};
@@ -190,7 +187,6 @@ static void test_strays(void **state)
     struct policy *policy;
     char out[2000] = "";
 
-    (void)state;
     assert_int_equal(compile_text("policy: p\nlabels:\n  a: ['crm_*', {upstreams: [shpo], tools: [x]}]\n"
      "  b: [{upstreams: [shop], tools: [sned]}]\n" RULES,
                                   &policy, &faults, NULL), CODE_OK);
@@ -224,11 +220,10 @@ static int watches(struct court *court, const char *method, const char *target, 
     return count;
 }
 
-static void test_watches(void **state)
+TEST_CASE(test_watches)
 {
     static struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nlabels:\n  a: ['crm_*', {upstreams: [vault], resources: ['file:*']}]\n  b: ['crm_x', {prompts: [q]}]\n"
                        "rules:\n"
                         "  - {id: r, effect: forbid, when: [{any: [{session: {label: [a, b]}}, {session: {label: a, within: 1h}}]}]}\n");
@@ -244,7 +239,7 @@ static void test_watches(void **state)
 }
 
 /* A version that names the same calls otherwise asks the audit again; one that only uses them otherwise does not. */
-static void test_what_is_the_same_watch(void **state)
+TEST_CASE(test_what_is_the_same_watch)
 {
     static const char *const files[] = {
         "policy: p\nlabels: {a: [x], b: [y, z]}\n" RULES,
@@ -256,7 +251,6 @@ static void test_what_is_the_same_watch(void **state)
     struct policy *policies[4];
     struct faults faults;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_int_equal(compile_text(files[i], &policies[i], &faults, NULL), CODE_OK);
     assert_true(policy_watches_all_of(policies[0], policies[1]));
@@ -285,7 +279,7 @@ static struct policy *compile_two(const char *first, const char *second, const c
 
 #define USER "policy: user\nrules:\n  - {id: r, effect: require_approval, match: {labels: [out]}, when: [{session: {label: [in]}}]}\n"
 
-static void test_shared(void **state)
+TEST_CASE(test_shared)
 {
     static const char *const sharing[] = {
         "policy: words\nshared: true\nlabels: {in: [x], out: [y]}\n",
@@ -295,7 +289,6 @@ static void test_shared(void **state)
     };
     char hashes[4][DIGEST_BYTES];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct policy *policy = compile_two(sharing[i], USER, NULL);
 
@@ -327,11 +320,10 @@ static bool could(struct court *court, const char *method, const char *target, b
     return policy_could_permit(court->policy, &question, court->scratch);
 }
 
-static void test_lists(void **state)
+TEST_CASE(test_lists)
 {
     static struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nlabels: {no: [wipe, {resources: ['file:///etc/*']}], yes: [{resources:"
      " ['file:///private/*']}]}\nrules:\n"
                        "  - {id: all, effect: permit, match: {tools: ['*']}}\n  - {id: home, effect: permit, match: {labels: [yes]}}\n"
@@ -347,13 +339,4 @@ static void test_lists(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meaning), cmocka_unit_test(test_faults), cmocka_unit_test(test_warnings), cmocka_unit_test(test_strays),
-        cmocka_unit_test(test_watches), cmocka_unit_test(test_what_is_the_same_watch), cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_lists),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -65,7 +65,7 @@ static const char *run(struct fixture *f, const char *path, const char *json, ui
     "\"x.y\":9,\"\":0,\"\\u00e4\":8,\"'\":7,\"\\ud83d\\ude00\":6}"
 
 /* 1.20: paths. The examples of RFC 9535 among them. */
-static void test_selections(void **state)
+TEST_CASE(test_selections)
 {
     static const struct {
         const char *path, *found;
@@ -111,7 +111,6 @@ static void test_selections(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_open(&f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *found = run(&f, rows[i].path, STORE, 1000);
@@ -124,7 +123,7 @@ static void test_selections(void **state)
 }
 
 /* 1.20: slices, as in RFC 9535, 2.3.4; in document order. */
-static void test_slices(void **state)
+TEST_CASE(test_slices)
 {
     static const struct {
         const char *path, *found;
@@ -138,7 +137,6 @@ static void test_slices(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_open(&f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *found = run(&f, rows[i].path, "[0,1,2,3,4,5,6]", 1000);
@@ -150,7 +148,7 @@ static void test_slices(void **state)
     fixture_close(&f);
 }
 
-static void test_refusals(void **state)
+TEST_CASE(test_refusals)
 {
     static const char *const paths[] = {
         "",       "a.b",     "a-b",      "2a",       "$.",         "$a",       "$.2a",      "$.a-b",    "$[",
@@ -162,7 +160,6 @@ static void test_refusals(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_open(&f);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct why why = {""};
@@ -177,7 +174,7 @@ static void test_refusals(void **state)
 }
 
 /* 1.20 (Meaning 6): an element of `[*]` before further steps in which the rest selects nothing. */
-static void test_lacking_elements(void **state)
+TEST_CASE(test_lacking_elements)
 {
     static const struct {
         const char *path, *json;
@@ -198,7 +195,6 @@ static void test_lacking_elements(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_open(&f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         run(&f, rows[i].path, rows[i].json, 1000);
@@ -209,12 +205,11 @@ static void test_lacking_elements(void **state)
 }
 
 /* Nested descents multiply: the walk counts, and ends. */
-static void test_visits_are_bounded(void **state)
+TEST_CASE(test_visits_are_bounded)
 {
     struct fixture f;
     char json[102];
 
-    (void)state;
     fixture_open(&f);
     memset(json, '[', 50);
     json[50] = '1';
@@ -229,13 +224,4 @@ static void test_visits_are_bounded(void **state)
     fixture_close(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_selections),       cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_lacking_elements),
-        cmocka_unit_test(test_visits_are_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -120,9 +120,8 @@ static char truth_for(const struct row *row, bool opening)
     return truth;
 }
 
-static void test_rows(void **state)
+TEST_CASE(test_rows)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char closing = truth_for(&rows[i], false), opening = truth_for(&rows[i], true);
 
@@ -133,12 +132,11 @@ static void test_rows(void **state)
 }
 
 /* One snapshot says each call its own. */
-static void test_calls_in_turn(void **state)
+TEST_CASE(test_calls_in_turn)
 {
     static const char *const people[] = {"ada", "bob", "..", "ada"};
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nlists: {l: ['{principal}', x]}\nrules:\n"
                        "  - {id: r, effect: permit, when: [{arg: v, in: {list: l}}, {arg: w, under: '/h/{principal}'}]}\n");
     for (size_t i = 0; i < sizeof people / sizeof *people; i++) {
@@ -165,14 +163,13 @@ static void expect_fault(const char *text, uint64_t version, bool is_refused)
 }
 
 /* A regex has none: refused where it is written, read as ever where it was stored before there were variables. */
-static void test_regexes(void **state)
+TEST_CASE(test_regexes)
 {
     static const char of_value[] = "policy: p\nrules:\n  - {id: r, effect: permit, when: [{arg: v, matches: '/{principal}/'}]}\n";
     static const char of_name[] = "policy: p\npatterns: {x: '/{tenant}/'}\nrules:\n"
                                   "  - {id: r, effect: permit, when: [{arg: v, not_matches: {pattern: x}}]}\n";
     static const char plain[] = "policy: p\nrules:\n  - {id: r, effect: permit, when: [{arg: v, matches: '\\{principal\\}x{2}'}]}\n";
 
-    (void)state;
     expect_fault(of_value, 0, true);
     expect_fault(of_name, 0, true);
     expect_fault(of_value, 1, false);
@@ -180,13 +177,12 @@ static void test_regexes(void **state)
 }
 
 /* What is quoted says what it was. */
-static void test_quoting(void **state)
+TEST_CASE(test_quoting)
 {
     static const char *const texts[] = {"", "x", "{principal}", "{{tenant}}", "a{upstream", "{{{principal}}}}{tenant}{", "{user}", "}{"};
     const struct question question = plain_question();
     struct arena arena;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct span said;
@@ -201,14 +197,4 @@ static void test_quoting(void **state)
     arena_fini(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_calls_in_turn),
-        cmocka_unit_test(test_regexes),
-        cmocka_unit_test(test_quoting),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -45,9 +45,8 @@ static void check(const char *json, const char *value, enum truth expected)
     policy_schema_unref(&schema);
 }
 
-static void test_holds(void **state)
+TEST_CASE(test_holds)
 {
-    (void)state;
     check("{\"type\":\"integer\",\"minimum\":1}", "1.0", TRUTH_TRUE);
     check("{\"const\":1}", "1.0", TRUTH_TRUE);
     check("{\"enum\":[\"{principal}\",1,null]}", "\"{principal}\"", TRUTH_TRUE); /* no variable of the language */
@@ -91,12 +90,11 @@ static bool has_label(const struct condition *condition, const char *label)
 }
 
 /* What explain tells of a condition: where the schema asks it, and of what. */
-static void test_labels(void **state)
+TEST_CASE(test_labels)
 {
     struct policy_schema *all = compiled("{\"properties\":{\"a\":{\"items\":{\"type\":\"string\"}}}}");
     struct policy_schema *rest = compiled("{\"prefixItems\":[true,true],\"items\":{\"minimum\":1}}");
 
-    (void)state;
     assert_true(has_label(policy_schema_condition(all), "by_schema #/properties/a/items $[*] is"));
     assert_true(has_label(policy_schema_condition(rest), "by_schema #/items $[2:]"));
     policy_schema_unref(&all);
@@ -117,9 +115,8 @@ static void check_refused(const char *json, const char *words)
 #define DRAFT_07 "{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
 
 /* What only another dialect has would, under `not`, let through what this one's readers refuse. */
-static void test_refused(void **state)
+TEST_CASE(test_refused)
 {
-    (void)state;
     check_refused("{\"properties\":{\"a\":{\"unevaluatedProperties\":false}}}",
                   "`unevaluatedProperties` of the schema at #/properties/a");
     check_refused("{\"maxLenght\":3}", "`maxLenght` of the schema at #");
@@ -156,12 +153,11 @@ static void test_refused(void **state)
 }
 
 /* Deep references, many conditions, a value as deep as one can be. */
-static void test_bounded(void **state)
+TEST_CASE(test_bounded)
 {
     struct policy_schema *schema;
     struct buf text;
 
-    (void)state;
     buf_init(&text, 4 << 20);
     buf_add_text(&text, "{\"$ref\":\"#/$defs/0\",\"$defs\":{");
     for (int i = 0; i < 300; i++)
@@ -215,12 +211,11 @@ static void test_bounded(void **state)
     buf_fini(&text);
 }
 
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct policy_schema *schema;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         mem_fail_at(nth, 0);
         code = policy_schema_compile(SPAN_LIT("{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"type\":\"object\",\"required\":[\"b\"],"
@@ -255,7 +250,7 @@ static void check_pattern(const char *pattern, const char *text, enum regex_resu
     buf_fini(&out);
 }
 
-static void test_patterns(void **state)
+TEST_CASE(test_patterns)
 {
     static const char *const refused[] = {"(a)\\1", "\\k<a>", "a++", "*a", "(?i)a", "(?>a)", "\\A", "\\z", "\\Qa\\E", "[\\d-\\w]x[a-\\d]",
                                           "\\u{110000}", "\\ud800", "\\c1", "\\x4", "\\p{Greek}", "\\p{L", "[a", "\\", "\\07", "(?P<a>b)",
@@ -268,7 +263,6 @@ static void test_patterns(void **state)
     struct why why;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1 << 16);
     for (size_t i = 0; i < sizeof not_repeated / sizeof *not_repeated; i++) {
         why.text[0] = '\0';
@@ -335,14 +329,13 @@ static enum verdict_kind judged(struct court *court, const char *arguments, cons
     return judge(court, question, arguments)->kind;
 }
 
-static void test_rules(void **state)
+TEST_CASE(test_rules)
 {
     const struct question_hidden lost = {.hints = true, .favours_permit = true};
     struct policy_schema *one = compiled("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}");
     struct policy_schema *other = compiled("{\"type\":\"object\",\"additionalProperties\":false}");
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\nrules: [{id: r, effect: permit, match: {tools: [t]}, arguments: by_schema}]\n");
     assert_int_equal(judged(&court, "{\"a\":1}", NULL), VERDICT_DENY); /* none is accepted */
     assert_int_equal(judged(&court, "{\"a\":1}", &lost), VERDICT_PERMIT);
@@ -379,9 +372,8 @@ static void check_fault(const char *rule, const char *words)
         fail_msg("%s", faults.fault[0].text);
 }
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     check_fault("{id: r, effect: forbid, match: {tools: [t]}, arguments: by_schema}", "a forbid has no `arguments`");
     check_fault("{id: r, effect: permit, arguments: by_schema}", "name `tools`");
     check_fault("{id: r, effect: permit, match: {tools: [t]}, arguments: by_scheme}", "did you mean `by_schema`");
@@ -389,13 +381,4 @@ static void test_faults(void **state)
                 "expect: {verdict: permit}}", "`maxLenght`");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_holds), cmocka_unit_test(test_labels), cmocka_unit_test(test_refused), cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_patterns), cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -71,7 +71,7 @@ static void run_group(struct span line, size_t groups[2], size_t counts[COUNTS])
     buf_fini(&canonical);
 }
 
-static void test_suite(void **state)
+TEST_CASE(test_suite)
 {
     const char *path = getenv("JSON_SCHEMA_SUITE");
     size_t groups[2] = {0}, counts[COUNTS] = {0};
@@ -79,7 +79,6 @@ static void test_suite(void **state)
     struct buf text;
     struct why why;
 
-    (void)state;
     if (path == NULL)
         skip();
     buf_init(&text, 16 << 20);
@@ -95,9 +94,4 @@ static void test_suite(void **state)
     buf_fini(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_suite)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

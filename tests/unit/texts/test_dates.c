@@ -42,7 +42,7 @@ static char during(const char *terms, const char *time)
     return undecided ? 'U' : kind == VERDICT_HOLD ? 'T' : 'F';
 }
 
-static void test_dates(void **state)
+TEST_CASE(test_dates)
 {
     static const struct {
         const char *terms, *time;
@@ -76,7 +76,6 @@ static void test_dates(void **state)
         {"zone: UTC, dates: [2026-12-24]", NULL, 'U'},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (during(rows[i].terms, rows[i].time) != rows[i].truth)
             fail_msg("%s at %s is not %c", rows[i].terms, rows[i].time ? rows[i].time : "no time", rows[i].truth);
@@ -101,11 +100,10 @@ static void check_until(const char *text, const char *last, const char *first, e
     assert_int_equal(undecided, strstr(text, "effect: permit, until") == NULL); /* such a permit only does not apply */
 }
 
-static void test_until(void **state)
+TEST_CASE(test_until)
 {
     static const char last[] = "2026-12-31T16:59:59Z", first[] = "2026-12-31T17:00:00Z";
 
-    (void)state;
     check_until(PERMIT("2026-12-31T18:00:00+01:00"), last, first, VERDICT_PERMIT, VERDICT_DENY, VERDICT_DENY);
     check_until(PERMIT("{zone: Europe/Berlin, at: 2026-12-31T18:00}"), last, first, VERDICT_PERMIT, VERDICT_DENY, VERDICT_DENY);
     check_until(PERMIT("{zone: Europe/Berlin, at: 2026-12-31}"), "2026-12-31T22:59:59Z", "2026-12-31T23:00:00Z", VERDICT_PERMIT,
@@ -122,12 +120,11 @@ static void test_until(void **state)
 }
 
 /* A list shows what could be had at its time, and a kind of notifications that ends is no longer passed unjudged. */
-static void test_lists(void **state)
+TEST_CASE(test_lists)
 {
     struct question question = plain_question();
     struct court court;
 
-    (void)state;
     for (int forbids = 0; forbids <= 1; forbids++) {
         court_open(&court, forbids ? FORBID("2026-12-31T17:00:00Z") : PERMIT("2026-12-31T17:00:00Z"));
         question.time_us = at("2026-12-31T16:00:00Z");
@@ -142,7 +139,7 @@ static void test_lists(void **state)
     }
 }
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *rule, *words;
@@ -169,7 +166,6 @@ static void test_faults(void **state)
         {"until: 5", "`until`"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy = NULL;
         struct faults found;
@@ -183,14 +179,4 @@ static void test_faults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_until),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

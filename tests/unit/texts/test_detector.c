@@ -80,7 +80,7 @@ static void say(struct kit *kit, struct span text, char *out, size_t size)
     buf_fini(&found);
 }
 
-static void test_what_is_found(void **state)
+TEST_CASE(test_what_is_found)
 {
     static const struct {
         const char *text, *found;
@@ -100,7 +100,6 @@ static void test_what_is_found(void **state)
     };
     struct kit kit;
 
-    (void)state;
     begin(&kit);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char found[256];
@@ -111,11 +110,10 @@ static void test_what_is_found(void **state)
     end(&kit);
 }
 
-static void test_literals(void **state)
+TEST_CASE(test_literals)
 {
     struct detector_literal literal;
 
-    (void)state;
     assert_false(detector_literal_read(SPAN_LIT("a"), &literal));
     assert_false(detector_literal_read(SPAN_LIT("\\b\\d"), &literal));
     assert_false(detector_literal_read(SPAN_LIT("a\\x"), &literal));
@@ -128,12 +126,11 @@ static void test_literals(void **state)
     assert_int_equal(literal.pair, 3); /* what is rare is looked for */
 }
 
-static void test_across_pieces(void **state)
+TEST_CASE(test_across_pieces)
 {
     char found[64], *text = malloc(40000);
     struct kit kit;
 
-    (void)state;
     assert_non_null(text);
     begin(&kit);
     for (size_t at = 16368; at < 16400; at++) {
@@ -148,7 +145,7 @@ static void test_across_pieces(void **state)
 
 /* 12.11: literals are seen by a pair of bytes that may stand far behind their front, so that one which begins later may come
  * first; and a match whose check fails hides none that begins behind it. */
-static void test_literals_that_overlap(void **state)
+TEST_CASE(test_literals_that_overlap)
 {
     static const struct { const char *pattern, *first, *second, *text, *found; uint32_t before; } overlap[] = {
         {"tftp://x|ftp://y", "tftp:", "ftp:", "a tftp://x b", "one:tftp://x", 0},
@@ -158,7 +155,6 @@ static void test_literals_that_overlap(void **state)
         {"also silently now|silently ", "silently\\x20", "also silently", "also silently now", "", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof overlap / sizeof *overlap; i++) {
         struct kit kit = {.set = NULL};
         struct detector_literal literals[2];
@@ -183,14 +179,13 @@ static void test_literals_that_overlap(void **state)
 }
 
 /* 9.5: what is nearly found everywhere ends with the budget. */
-static void test_near_misses_are_bounded(void **state)
+TEST_CASE(test_near_misses_are_bounded)
 {
     static const char *const pieces[] = {"key_", "@", "a@b", "key_AAAAAAA ", "1234567", "1 12345 "};
     size_t len = (size_t)8 << 20;
     char *text = malloc(len);
     struct kit kit;
 
-    (void)state;
     assert_non_null(text);
     begin(&kit);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -213,7 +208,7 @@ static void test_near_misses_are_bounded(void **state)
 }
 
 /* An author may put any check behind any pattern. */
-static void test_checks_take_anything(void **state)
+TEST_CASE(test_checks_take_anything)
 {
     static const char *const texts[] = {
         "a", "7", "A1", "XYZ", "-----BEGIN", "\xe2\x80\x8b", "eyJ.", "ZZZZZZZZZZZZZZZZ", "12345678901", "1234567890Z", "GB", "GB82",
@@ -221,7 +216,6 @@ static void test_checks_take_anything(void **state)
         "999999999999999999999999999999999999999999999", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
     };
 
-    (void)state;
     for (size_t check = 0; detector_check_names[check] != NULL; check++)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             size_t len = strlen(texts[i]);
@@ -234,13 +228,4 @@ static void test_checks_take_anything(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_found), cmocka_unit_test(test_literals), cmocka_unit_test(test_across_pieces),
-        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_literals_that_overlap),
-        cmocka_unit_test(test_near_misses_are_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

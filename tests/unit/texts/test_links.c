@@ -21,9 +21,8 @@ static void check(const char *text, const char *wanted)
 }
 
 /* 12.5: from the scheme to the next blank, control, quote, angle or backquote; what a sentence puts behind a host is the sentence's. */
-static void test_in_sentences(void **state)
+TEST_CASE(test_in_sentences)
 {
-    (void)state;
     check("", "");
     check("no link: none :// http https: a:b", "");
     check("https://a.example/x", "https://a.example/x");
@@ -45,9 +44,8 @@ static void test_in_sentences(void **state)
 }
 
 /* 12.5: links in links, behind letters, and with the slashes that clients take for two. */
-static void test_hidden_ones(void **state)
+TEST_CASE(test_hidden_ones)
 {
-    (void)state;
     check("https://a.example/?u=http://b.example/", "https://a.example/?u=http://b.example/|http://b.example/");
     check("jar:http://a.example!/x", "http://a.example!/x");
     check("view-source:https://a.example/", "https://a.example/");
@@ -66,9 +64,8 @@ static void test_hidden_ones(void **state)
 }
 
 /* 12.5: where readers end the host in different places the link holds the character at which they differ, so that `url` cannot tell. */
-static void test_ended_otherwise(void **state)
+TEST_CASE(test_ended_otherwise)
 {
-    (void)state;
     check("see https://a.example'@b.example/", "https://a.example'@");
     check("see https://a.example\"@b.example/ x", "https://a.example\"@");
     check("see https://a.example'.b.example/", "https://a.example'.b.example");
@@ -89,9 +86,8 @@ static void test_ended_otherwise(void **state)
 }
 
 /* 12.5: HTML, JSON and Markdown take all between their quotes or angles for one URL, blanks and tabs in it or not. */
-static void test_in_quotes(void **state)
+TEST_CASE(test_in_quotes)
 {
-    (void)state;
     check("<a href=\"https://a.example @b.example/\">", "https://a.example @");
     check("<a href='https://a.example<@b.example/'>", "https://a.example<@");
     check("<a href=\"https://a.example\t.b.example\">", "https://a.example\t.b.example");
@@ -106,7 +102,7 @@ static void test_in_quotes(void **state)
 }
 
 /* 12.5: what stands in front of many links is not looked through for each. */
-static void test_many_behind_blanks(void **state)
+TEST_CASE(test_many_behind_blanks)
 {
     enum { BLANKS = 1 << 20, LINKS = 1 << 16 };
     static char text[BLANKS + 10 * LINKS];
@@ -114,7 +110,6 @@ static void test_many_behind_blanks(void **state)
     struct span link;
     size_t count = 0;
 
-    (void)state;
     memset(text, ' ', BLANKS);
     for (size_t i = 0; i < LINKS; i++)
         memcpy(text + BLANKS + 10 * i, "http://ab ", 10);
@@ -123,15 +118,4 @@ static void test_many_behind_blanks(void **state)
     assert_int_equal(count, LINKS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_sentences),
-        cmocka_unit_test(test_hidden_ones),
-        cmocka_unit_test(test_ended_otherwise),
-        cmocka_unit_test(test_in_quotes),
-        cmocka_unit_test(test_many_behind_blanks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

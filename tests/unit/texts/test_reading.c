@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void test_steps(void **state)
+TEST_CASE(test_steps)
 {
     static const struct {
         const char *text;
@@ -31,7 +31,6 @@ static void test_steps(void **state)
         {"\x7f", READING_ODD}, {"\xc2\x85", READING_ODD}, {"%C2%85", READING_ESCAPE}, {"\xff", READING_ODD},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (reading_of_steps(span_text(rows[i].text)) != rows[i].doubts)
             fail_msg("`%s`: %x, wanted %x", rows[i].text, reading_of_steps(span_text(rows[i].text)), rows[i].doubts);
@@ -70,9 +69,8 @@ static const struct {
     {"db://a@b@c/x", ""}, {"db://[::1]/x", ""}, {"file://:1/a", ""}, {"file://h:1/a", ""},
 };
 
-static void test_uris(void **state)
+TEST_CASE(test_uris)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof uris / sizeof *uris; i++) {
         const char *wanted = uris[i].usual;
         enum reading_count count;
@@ -87,19 +85,18 @@ static void test_uris(void **state)
     }
 }
 
-static void test_long_uri(void **state)
+TEST_CASE(test_long_uri)
 {
     char uri[READING_URI_MAX + 1];
     static struct uri_readings readings;
 
-    (void)state;
     memset(uri, 'a', sizeof uri);
     assert_int_equal(reading_of_uri(span_of(uri, sizeof uri - 1), &readings), READING_ONE);
     assert_int_equal(reading_of_uri(span_of(uri, sizeof uri), &readings), READING_MANY);
 }
 
 /* P: the permit holds alone; F: the forbid denies; -: neither says anything. */
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const struct {
         const char *name, *uri, *permits, *forbids;
@@ -124,7 +121,6 @@ static void test_names(void **state)
         {"{regex: 'file:///docs/', anchor: anywhere}", "FILE:///docs/a", "-", "F"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int forbids = 0; forbids <= 1; forbids++) {
             const char *wanted = forbids ? rows[i].forbids : rows[i].permits;
@@ -149,11 +145,4 @@ static void test_names(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps), cmocka_unit_test(test_uris), cmocka_unit_test(test_long_uri), cmocka_unit_test(test_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -248,42 +248,36 @@ static const struct row versions[] = {
     {"select * from json_table('[]', '$[*]' columns (a int))", NULL},
 };
 
-static void test_versions(void **state)
+TEST_CASE(test_versions)
 {
-    (void)state;
     CHECK(versions);
 }
 
-static void test_work(void **state)
+TEST_CASE(test_work)
 {
-    (void)state;
     CHECK(work);
 }
 
-static void test_called(void **state)
+TEST_CASE(test_called)
 {
-    (void)state;
     CHECK(called);
 }
 
-static void test_with(void **state)
+TEST_CASE(test_with)
 {
-    (void)state;
     CHECK(with);
 }
 
-static void test_writing(void **state)
+TEST_CASE(test_writing)
 {
-    (void)state;
     CHECK(writing);
 }
 
-static void test_unread(void **state)
+TEST_CASE(test_unread)
 {
     struct why why;
     char names[64];
 
-    (void)state;
     CHECK(unread);
     assert_int_equal(read_text(SPAN_LIT("select 1\0; drop table t"), names, sizeof names, &why), CODE_UNDECIDED);
 }
@@ -337,13 +331,12 @@ static void *read_worst(void *slowest_us)
     return NULL;
 }
 
-static void test_worst(void **state)
+TEST_CASE(test_worst)
 {
     int64_t slowest_us = 0;
     pthread_attr_t attributes;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t)4 << 20), 0);
     assert_int_equal(pthread_create(&thread, &attributes, read_worst, &slowest_us), 0);
@@ -352,12 +345,11 @@ static void test_worst(void **state)
     assert_true(slowest_us < 500000);
 }
 
-static void test_length(void **state)
+TEST_CASE(test_length)
 {
     char *text = malloc(SQL_MAX_BYTES + 1), names[4096];
     struct why why;
 
-    (void)state;
     memset(text, ' ', SQL_MAX_BYTES + 1);
     memcpy(text, "select 1", 8);
     assert_int_equal(read_text(span_of(text, SQL_MAX_BYTES), names, sizeof names, &why), CODE_OK);
@@ -365,13 +357,12 @@ static void test_length(void **state)
     free(text);
 }
 
-static void test_names_are_bounded(void **state)
+TEST_CASE(test_names_are_bounded)
 {
     char text[8192] = "select 1", names[8192];
     size_t at = strlen(text);
     struct why why;
 
-    (void)state;
     for (int i = 0; i < 255; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, ",f%d()", i);
     assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_OK);
@@ -394,23 +385,21 @@ static void check_bound(const char *head, const char *unit, const char *tail, si
     }
 }
 
-static void test_what_is_in_sight_is_bounded(void **state)
+TEST_CASE(test_what_is_in_sight_is_bounded)
 {
-    (void)state;
     check_bound("select 1 from f() a(b)", ",f()", "", 126);
     check_bound("with a as (select)", ",b as (select)", " select", 255);
     check_bound("with recursive a as (select)", ",b as (select)", " select", 127);
 }
 
 /* The library may be built to put a pipe in the place of stderr while it reads, whatever other threads log. */
-static void test_descriptors(void **state)
+TEST_CASE(test_descriptors)
 {
     struct rlimit before, none;
     struct why why = {""};
     char names[64];
     enum code code;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -420,13 +409,12 @@ static void test_descriptors(void **state)
         fail_msg("%s; build libpg_query with -DDEBUG", why.text);
 }
 
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct why why;
     char names[256];
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code == CODE_NOMEM; nth++) {
         mem_fail_at(nth, 1);
         code = read_text(SPAN_LIT("with a as (select '\\d', f(current_user)) select * from a, b"), names, sizeof names, &why);
@@ -446,11 +434,10 @@ static void *read_some(void *unused)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST_CASE(test_threads)
 {
     pthread_t threads[8];
 
-    (void)state;
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_some, NULL), 0);
     for (size_t i = 0; i < 8; i++)
@@ -458,15 +445,4 @@ static void test_threads(void **state)
     assert_true(span_starts_with(span_text(sql_library()), SPAN_LIT("libpg_query")));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_work),   cmocka_unit_test(test_called),  cmocka_unit_test(test_with),
-        cmocka_unit_test(test_writing), cmocka_unit_test(test_versions), cmocka_unit_test(test_unread), cmocka_unit_test(test_worst),
-        cmocka_unit_test(test_length), cmocka_unit_test(test_names_are_bounded), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_what_is_in_sight_is_bounded), cmocka_unit_test(test_descriptors),
-        cmocka_unit_test(test_threads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

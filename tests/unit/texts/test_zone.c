@@ -35,11 +35,10 @@ static int64_t library_offset(int64_t time_s)
 }
 
 /* Five hundred years by odd steps, and every change closely. */
-static void test_offsets_as_the_library_has_them(void **state)
+TEST_CASE(test_offsets_as_the_library_has_them)
 {
     struct arena arena;
 
-    (void)state;
     arena_init(&arena, (size_t)16 << 20);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct zone *zone = load(names[i], &arena);
@@ -70,13 +69,12 @@ static void test_offsets_as_the_library_has_them(void **state)
 }
 
 /* A verdict never depends on the machine's own zone. */
-static void test_the_machines_zone_says_nothing(void **state)
+TEST_CASE(test_the_machines_zone_says_nothing)
 {
     struct arena arena;
     const struct zone *zone;
     int64_t noon_s = zone_days(2026, 7, 1) * 86400 + 43200;
 
-    (void)state;
     arena_init(&arena, (size_t)1 << 20);
     zone = load("Europe/Berlin", &arena);
     setenv("TZ", "Asia/Tokyo", 1);
@@ -86,7 +84,7 @@ static void test_the_machines_zone_says_nothing(void **state)
     arena_fini(&arena);
 }
 
-static void test_rules(void **state)
+TEST_CASE(test_rules)
 {
     static const char *const good[] = {"CET-1CEST,M3.5.0,M10.5.0/3", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", "EST5EDT,J60/2,300/-167",
                                        "UTC0", "XXX3EDT4,0/0,J365/23", "IST-1GMT0,M10.5.0,M3.5.0/1"};
@@ -95,7 +93,6 @@ static void test_rules(void **state)
                                       "CET-1CEST,M3.5.0,M10.5.0/3x", "<+10-10", "CET-1CEST,366,1", "CET-1:60"};
     struct zone__rule rule;
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_true(zone__rule_read(span_text(good[i]), &rule));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -106,7 +103,7 @@ static void test_rules(void **state)
         assert_int_equal(zone__rule_offset_s(&rule, time_s), -4 * 3600);
 }
 
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const char *const bad[] = {"", "/etc/passwd", "../../../etc/passwd", "Europe//Berlin", "Europe/", "Europe/Berlin\n", "..",
                                       "No/Such", "Europe", "zone.tab", "tzdata.zi"};
@@ -114,7 +111,6 @@ static void test_names(void **state)
     const char *wrong = NULL;
     struct arena arena;
 
-    (void)state;
     arena_init(&arena, (size_t)1 << 20);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (zone_load(span_text(bad[i]), &arena, &zone, &wrong) != CODE_INVALID || wrong == NULL)
@@ -123,7 +119,7 @@ static void test_names(void **state)
 }
 
 /* Cut short anywhere, or one byte changed: refused or read, never beyond its end. */
-static void test_damaged_files(void **state)
+TEST_CASE(test_damaged_files)
 {
     static char bytes[65536];
     FILE *file = fopen("/usr/share/zoneinfo/Europe/Berlin", "rb");
@@ -132,7 +128,6 @@ static void test_damaged_files(void **state)
     struct arena arena;
     size_t len;
 
-    (void)state;
     assert_non_null(file);
     len = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -156,12 +151,4 @@ static void test_damaged_files(void **state)
     arena_fini(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offsets_as_the_library_has_them), cmocka_unit_test(test_the_machines_zone_says_nothing),
-        cmocka_unit_test(test_rules), cmocka_unit_test(test_names), cmocka_unit_test(test_damaged_files),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -20,7 +20,7 @@ static void check_whole(const struct whole_row *rows, size_t count)
 }
 
 /* 12.2: of several arguments every one that is there where the condition opens, any where it closes; none is absence. */
-static void test_several_arguments(void **state)
+TEST_CASE(test_several_arguments)
 {
     static const struct whole_row rows[] = {
         {"{arg: [a, b], equals: x}", "{\"a\":\"x\",\"b\":\"x\"}", 'T', 'T'},
@@ -44,7 +44,6 @@ static void test_several_arguments(void **state)
         {"{arg: [a, b], quantify: any, equals: x}", "{\"a\":\"x\",\"b\":\"y\"}", 'T', 'T'},
     };
 
-    (void)state;
     check_whole(rows, sizeof rows / sizeof *rows);
 }
 
@@ -54,9 +53,8 @@ static bool permits(const char *condition, const char *arguments)
 }
 
 /* 12.2: null is nothing where the author says so, at whatever depth of `not`, and nothing else is. */
-static void test_or_null(void **state)
+TEST_CASE(test_or_null)
 {
-    (void)state;
     assert_true(permits("{arg: v, is: string, optional: or_null}", "{\"v\":null}"));
     assert_true(permits("{arg: v, is: string, optional: or_null}", "{}"));
     assert_true(permits("{arg: v, is: string, optional: or_null}", "{\"v\":\"x\"}"));
@@ -76,7 +74,7 @@ static void test_or_null(void **state)
 }
 
 /* 12.2: without case and what NFKC makes equal, in operators of text. */
-static void test_ignore_case(void **state)
+TEST_CASE(test_ignore_case)
 {
     static const struct row rows[] = {
         {"equals: Abc, ignore_case: true", "\"aBC\"", 'T', 'T'},
@@ -114,17 +112,15 @@ static void test_ignore_case(void **state)
         {"equals: s, ignore_case: true, keys: true", "{\"S\":1}", 'T', 'T'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 12.2: who chooses his name grows no wildcard by a wide one. */
-static void test_wide_name(void **state)
+TEST_CASE(test_wide_name)
 {
     static struct court court;
     struct question question = plain_question();
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}, when: [{arg: v, glob: '{principal}', "
                        "ignore_case: true}]}\n");
     question.principal = SPAN_LIT("a\xef\xbc\x8a"); /* U+FF0A, a wide asterisk */
@@ -135,7 +131,7 @@ static void test_wide_name(void **state)
 }
 
 /* 12.2: lines, and words that a mailer decodes. */
-static void test_free_of(void **state)
+TEST_CASE(test_free_of)
 {
     static const struct row rows[] = {
         {"free_of: line_ends", "\"a b\\t\"", 'T', 'T'},
@@ -164,14 +160,12 @@ static void test_free_of(void **state)
         {"free_of: line_ends, decode: [percent]", "\"a%0ab\"", 'T', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 12.2: what cannot be meant is said with its repair. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     expect_fault("permit", "{arg: [], equals: x}", "name at least one path");
     expect_fault("permit", "{arg: [a, 5], equals: x}", "write a string");
     expect_fault("permit", "{arg: [a, '$.['], equals: x}", "the path `$.[`");
@@ -187,16 +181,4 @@ static void test_faults(void **state)
     expect_fault("permit", "{arg: a, free_of: []}", "empty list");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_several_arguments),
-        cmocka_unit_test(test_or_null),
-        cmocka_unit_test(test_ignore_case),
-        cmocka_unit_test(test_wide_name),
-        cmocka_unit_test(test_free_of),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -25,7 +25,7 @@ static enum code compile_two(const char *first, const char *second, struct polic
     return policy_compile(files, second[0] != '\0' ? 2 : 1, 0, policy, &faults, NULL);
 }
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *first, *second, *words;
@@ -58,7 +58,6 @@ static void test_faults(void **state)
          "the detector `key` is also shared by one.yaml:4"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy;
         bool found = false;
@@ -73,13 +72,12 @@ static void test_faults(void **state)
     }
 }
 
-static void test_sharing(void **state)
+TEST_CASE(test_sharing)
 {
     struct policy *first, *second, *swapped;
     struct diff *diff;
     bool told = false;
 
-    (void)state;
     assert_int_equal(compile_two(SHARED("key_[0-9]{3}"), USER("[key]"), &first), CODE_OK);
     assert_int_equal(compile_two(USER("[key]"), SHARED("key_[0-9]{3}"), &swapped), CODE_OK);
     assert_int_equal(compile_two(SHARED("key_[0-9]{1,3}"), USER("[key]"), &second), CODE_OK);
@@ -97,7 +95,7 @@ static void test_sharing(void **state)
 }
 
 /* Lists that name the same are one set; a name twice is no fault. */
-static void test_sets_are_made_once(void **state)
+TEST_CASE(test_sets_are_made_once)
 {
     static const char two[] = "policy: p\nshared: true\ndetectors:\n"
                               "  a: {pattern: abc, finds: [abc]}\n  b: {pattern: bcd, finds: [bcd]}\nrules:\n"
@@ -107,7 +105,6 @@ static void test_sets_are_made_once(void **state)
     struct policy *policy;
     size_t sets = 0;
 
-    (void)state;
     assert_int_equal(compile_two(two, "", &policy), CODE_OK);
     for (const struct known_set *set = policy->sets; set != NULL; set = set->next)
         sets++;
@@ -116,13 +113,12 @@ static void test_sets_are_made_once(void **state)
 }
 
 /* What is said of a name that was forgotten is true of the files that are handed out, and no name of theirs is missing. */
-static void test_files_are_named(void **state)
+TEST_CASE(test_files_are_named)
 {
     static struct buf text;
     glob_t found;
     size_t names = 0;
 
-    (void)state;
     assert_int_equal(glob("policies/detectors/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct yaml_tree *tree;
@@ -159,14 +155,13 @@ static const struct row detect_rows[] = {
     {"detect: card, keys: true", "{\"4111111111111111\":1}", 'T', 'T'},
 };
 
-static void test_detect(void **state)
+TEST_CASE(test_detect)
 {
-    (void)state;
     CHECK(detect_rows);
 }
 
 /* Cards of an issuer are found with as many digits as it gives them, and with no other number of them. */
-static void test_cards(void **state)
+TEST_CASE(test_cards)
 {
     static const struct { const char *first; unsigned lengths[4]; } issuers[] = {
         {"400000", {13, 16, 19}}, {"499999", {13, 16, 19}}, {"510000", {16}}, {"559999", {16}}, {"222100", {16}}, {"272099", {16}},
@@ -180,7 +175,6 @@ static void test_cards(void **state)
         {"601200", {0}}, {"643999", {0}}, {"660000", {0}}, {"669999", {0}}, {"680000", {0}}, {"809999", {0}}, {"817200", {0}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof issuers / sizeof issuers[0]; i++)
         for (unsigned len = 12; len <= 20; len++) {
             char value[32] = "\"";
@@ -277,9 +271,8 @@ static void try_near_misses(const char *of)
     free(text);
 }
 
-static void test_near_misses(void **state)
+TEST_CASE(test_near_misses)
 {
-    (void)state;
     try_near_misses("policies/detectors/*.yaml");
     try_near_misses("policies/words/*.yaml");
 }
@@ -318,20 +311,10 @@ static size_t all_show(const char *pattern, size_t longest)
 
 /* 12.11: whoever reads a word sees what it finds and what it passes by; a pattern that nobody reads is no word. Cards, and what
  * hides a text, are written in more ways than others. */
-static void test_words_show_what_they_find(void **state)
+TEST_CASE(test_words_show_what_they_find)
 {
-    (void)state;
     assert_true(all_show("policies/words/*.yaml", 300) >= 50);
     assert_true(all_show("policies/detectors/*.yaml", 340) >= 80);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_sharing), cmocka_unit_test(test_sets_are_made_once),
-        cmocka_unit_test(test_files_are_named), cmocka_unit_test(test_detect), cmocka_unit_test(test_cards),
-        cmocka_unit_test(test_near_misses), cmocka_unit_test(test_words_show_what_they_find),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -40,16 +40,15 @@ static const struct row rows[] = {
     {"cut: ':', front: {cidr: 10.0.0.0/8}, rest: {equals: '80'}", "\"x:81\"", 'F', 'F'},
 };
 
-static void test_rows(void **state)
+TEST_CASE(test_rows)
 {
-    (void)state;
     CHECK(rows);
 }
 
 #define RULE(condition) \
     "policy: p\nrules:\n  - {id: r, effect: permit, match: {upstreams: [u], tools: [t]}, when: [{arg: v, " condition "}]}\n"
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *text, *words;
@@ -75,7 +74,6 @@ static void test_faults(void **state)
     };
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof faulty / sizeof *faulty; i++) {
         struct policy *policy;
 
@@ -85,9 +83,4 @@ static void test_faults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_faults)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

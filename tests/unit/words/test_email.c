@@ -8,7 +8,7 @@
 
 /* 12.5: a bare address of one of the domains; an array, or a text with commas. Where the condition opens all must be, where it closes
  * any. */
-static void test_whose(void **state)
+TEST_CASE(test_whose)
 {
     static const struct row rows[] = {
         {OURS, "\"ada@example.com\"", 'T', 'T'},
@@ -51,12 +51,11 @@ static void test_whose(void **state)
         {BARE, "\"'a,b',c\\\"d,e\\\"@f\"", 'U', 'F'}, /* how many they are depends on who reads them */
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 12.5: what some mailer reads as an address of somebody else, as several, as an option or as a route. */
-static void test_read_otherwise(void **state)
+TEST_CASE(test_read_otherwise)
 {
     static const char *const odd[] = {
         "mallory%evil.net@example.com", "evil.net!mallory@example.com", "@evil.net:ada@example.com", "ada@evil.net@example.com",
@@ -80,7 +79,6 @@ static void test_read_otherwise(void **state)
         ".example.com",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         for (int opening = 0; opening <= 1; opening++) {
             char arguments[1024], truth;
@@ -103,7 +101,7 @@ static void test_read_otherwise(void **state)
 }
 
 /* 12.5: the local part is the caller's own; what servers deliver to the same person perhaps is undecided. */
-static void test_local(void **state)
+TEST_CASE(test_local)
 {
     static const struct row rows[] = {
         {"email: {domains: [example.com], local: bot}", "\"bot@example.com\"", 'T', 'T'},
@@ -117,14 +115,12 @@ static void test_local(void **state)
         {"email: {local: ADA}", "\"ada@example.com\"", 'U', 'U'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 12.5: what cannot be meant is said with its repair. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     expect_fault("permit", "{arg: v, email: {}}", "does not say whose");
     expect_fault("permit", "{arg: v, email: example.com}", "write a map");
     expect_fault("permit", "{arg: v, email: {domain: [a]}}", "domains");
@@ -141,14 +137,4 @@ static void test_faults(void **state)
     expect_fault("permit", "{arg: v, url: {ports: any}, links: true, joined: true}", "write two conditions");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whose),
-        cmocka_unit_test(test_read_otherwise),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

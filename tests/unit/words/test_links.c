@@ -8,7 +8,7 @@
 #define OUT "links: true, url: {to: public}"
 
 /* 12.5: where the condition opens every link must do, where it closes any; a text without one is no value. */
-static void test_links(void **state)
+TEST_CASE(test_links)
 {
     static const struct row rows[] = {
         {OURS, "\"see https://example.com/a, and https://example.com.\"", 'T', 'T'},
@@ -43,12 +43,11 @@ static void test_links(void **state)
         {"links: true, not_matches: '.*evil.*'", "\"a https://b.c https://evil.com\"", 'T', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 12.5: several texts, some without links; a permit of texts that may have none says `optional`. */
-static void test_several(void **state)
+TEST_CASE(test_several)
 {
     static const struct {
         const char *effect, *condition, *arguments;
@@ -70,7 +69,6 @@ static void test_several(void **state)
         {"require_approval", "{arg: '$..*', " OURS ", absent: applies}", "{\"b\":\"x\"}", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool applies = judge_condition(rows[i].effect, rows[i].condition, span_text(rows[i].arguments), NULL) != VERDICT_DENY;
 
@@ -81,13 +79,12 @@ static void test_several(void **state)
 }
 
 /* 12.5: a million links in each other cost the call its work, and are not permitted. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     size_t len = 1 << 20;
     char *json = malloc(len + 64);
     bool undecided;
 
-    (void)state;
     assert_non_null(json);
     memcpy(json, "{\"v\":\"", 6);
     for (size_t i = 6; i + 4 < len; i += 4)
@@ -100,7 +97,7 @@ static void test_many(void **state)
 }
 
 /* 12.5: nor do blanks in front of many links cost more than their bytes: each link once looked through them all. */
-static void test_blanks(void **state)
+TEST_CASE(test_blanks)
 {
     static const char link[] = "http://a ";
     size_t blanks = 1 << 20, count = 1 << 16, len = strlen(link);
@@ -110,7 +107,6 @@ static void test_blanks(void **state)
     int64_t work_us;
     size_t many = 0;
 
-    (void)state;
     assert_non_null(text);
     memset(text, ' ', blanks);
     for (size_t i = 0; i < count; i++)
@@ -125,14 +121,4 @@ static void test_blanks(void **state)
         fail_msg("%.1f seconds of CPU", (double)work_us / 1e6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_blanks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -69,11 +69,10 @@ static void judge_without(const char *text, const char *arguments)
     court_close(&court);
 }
 
-static void test_judged(void **state)
+TEST_CASE(test_judged)
 {
     char text[4096];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int closes = 0; closes < 2; closes++) {
             write_policy(text, sizeof text, i, closes);
@@ -81,12 +80,11 @@ static void test_judged(void **state)
         }
 }
 
-static void test_compiled(void **state)
+TEST_CASE(test_compiled)
 {
     char text[4096];
     struct faults faults, warnings;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int sticky = 0; sticky < 2; sticky++)
             for (uint64_t nth = 1, count = nth; count >= nth && nth < 4000; nth += 1 + nth / 16) {
@@ -105,9 +103,4 @@ static void test_compiled(void **state)
             }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_judged), cmocka_unit_test(test_compiled)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

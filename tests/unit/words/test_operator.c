@@ -2,7 +2,7 @@
 #include "unit/policy/rows.h"
 
 /* 1.20 (Meaning 4): equals and in are never undecided; types differ, numbers by decimal value, strings byte for byte. */
-static void test_equals(void **state)
+TEST_CASE(test_equals)
 {
     static const struct row rows[] = {
         {"equals: 10", "10", 'T', 'T'},
@@ -45,12 +45,11 @@ static void test_equals(void **state)
         {"in: [[1], {a: b}]", "[2]", 'F', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 4): `is` is never undecided; `integer` is a number without fractional value. */
-static void test_is(void **state)
+TEST_CASE(test_is)
 {
     static const struct row rows[] = {
         {"is: integer", "5", 'T', 'T'},          {"is: integer", "5.0", 'T', 'T'},      {"is: integer", "1e2", 'T', 'T'},
@@ -63,12 +62,11 @@ static void test_is(void **state)
         {"is: object", "null", 'F', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 4): min and max need a number, compare the decimal that was written, and are undecided beyond 2^53-1. */
-static void test_min_max(void **state)
+TEST_CASE(test_min_max)
 {
     static const struct row rows[] = {
         {"max: 100", "100", 'T', 'T'},
@@ -98,12 +96,11 @@ static void test_min_max(void **state)
         {"max: 100, is: number", "\"5\"", 'F', 'F'}, /* false wins over undecided */
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 4 and 8): matches is whole where it opens, anywhere where it closes; scalars read as they were sent. */
-static void test_matches(void **state)
+TEST_CASE(test_matches)
 {
     static const struct row rows[] = {
         {"matches: 'drop'", "\"x drop y\"", 'T', 'F'},
@@ -134,12 +131,11 @@ static void test_matches(void **state)
         {"matches: '^.$'", "\"\\ud83d\\ude00\"", 'T', 'T'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 5): not_matches is exactly not: {matches}: the inner leaf changes its polarity, so its anchors too. */
-static void test_not_matches(void **state)
+TEST_CASE(test_not_matches)
 {
     static const struct row rows[] = {
         {"not_matches: 'drop'", "\"drop\"", 'F', 'F'},
@@ -154,12 +150,11 @@ static void test_not_matches(void **state)
         {"not_matches: 'drop', equals: 5", "5", 'T', 'T'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 8): glob is always whole. */
-static void test_glob(void **state)
+TEST_CASE(test_glob)
 {
     static const struct row rows[] = {
         {"glob: '*.txt'", "\"a/b.txt\"", 'T', 'T'},   {"glob: '*.txt'", "\"b.txt\\n\"", 'F', 'F'},
@@ -170,12 +165,11 @@ static void test_glob(void **state)
         {"glob: '*'", "[]", 'U', 'U'},                 {"glob: 'drop'", "\"x drop\"", 'F', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 4). */
-static void test_parts(void **state)
+TEST_CASE(test_parts)
 {
     static const struct row rows[] = {
         {"starts_with: 'ab'", "\"abc\"", 'T', 'T'},    {"starts_with: 'ab'", "\"a\"", 'F', 'F'},
@@ -193,12 +187,11 @@ static void test_parts(void **state)
         {"contains: null", "[null]", 'T', 'T'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 4): lengths count code points, items members. */
-static void test_counts(void **state)
+TEST_CASE(test_counts)
 {
     static const struct row rows[] = {
         {"max_length: 3", "\"abc\"", 'T', 'T'},        {"max_length: 3", "\"abcd\"", 'F', 'F'},
@@ -212,19 +205,17 @@ static void test_counts(void **state)
         {"max_items: 5", "null", 'U', 'U'},            {"min_items: 0", "7", 'U', 'U'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
 /* 1.20 (Meaning 7): exists alone decides absence itself. */
-static void test_exists(void **state)
+TEST_CASE(test_exists)
 {
     static const struct row rows[] = {
         {"exists: true", "null", 'T', 'T'},
         {"exists: false", "null", 'F', 'F'},
     };
 
-    (void)state;
     CHECK(rows);
     for (int opening = 0; opening <= 1; opening++) {
         assert_int_equal(truth_of_condition("{arg: w, exists: true}", SPAN_LIT("{\"v\":1}"), opening), 'F');
@@ -234,13 +225,12 @@ static void test_exists(void **state)
 }
 
 /* A value of a megabyte and an array of ten thousand are ordinary. */
-static void test_large_values(void **state)
+TEST_CASE(test_large_values)
 {
     size_t len = 1 << 20;
     char *json = malloc(len + 64);
     size_t at;
 
-    (void)state;
     assert_non_null(json);
     memcpy(json, "{\"v\":\"", 6);
     memset(json + 6, 'a', len);
@@ -263,14 +253,4 @@ static void test_large_values(void **state)
     free(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equals),      cmocka_unit_test(test_is),   cmocka_unit_test(test_min_max),
-        cmocka_unit_test(test_matches),     cmocka_unit_test(test_not_matches), cmocka_unit_test(test_glob),
-        cmocka_unit_test(test_parts),       cmocka_unit_test(test_counts), cmocka_unit_test(test_exists),
-        cmocka_unit_test(test_large_values),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

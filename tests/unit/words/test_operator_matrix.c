@@ -143,9 +143,8 @@ static char *arguments_of(size_t value)
     return json;
 }
 
-static void test_values(void **state)
+TEST_CASE(test_values)
 {
-    (void)state;
     for (size_t value = 0; value < VALUES; value++) {
         char *arguments = arguments_of(value);
 
@@ -166,11 +165,10 @@ static void test_values(void **state)
 }
 
 /* Meaning 7: what selects nothing keeps its rule from applying, at whatever depth of `not`; `exists` alone decides it. */
-static void test_absence(void **state)
+TEST_CASE(test_absence)
 {
     static const char *const places[] = {"w", "$.v[*].w", "$.v[7]", "$.v[5:]", "$['a.b']", "$..w"};
 
-    (void)state;
     for (size_t row = 0; row < ROWS; row++)
         for (size_t place = 0; place < sizeof places / sizeof *places; place++)
             for (int nots = 0; nots <= 3; nots++)
@@ -190,9 +188,8 @@ static void test_absence(void **state)
 }
 
 /* Meaning 6: in an opening leaf an element that lacks the member counts as an absent value. */
-static void test_lacking_elements(void **state)
+TEST_CASE(test_lacking_elements)
 {
-    (void)state;
     for (size_t row = 0; row < ROWS; row++) {
         char condition[256], both, lacks;
 
@@ -208,7 +205,7 @@ static void test_lacking_elements(void **state)
 }
 
 /* No operator of the language is left out. */
-static void test_completeness(void **state)
+TEST_CASE(test_completeness)
 {
     static const char *const words[] = {
 #define X(word) #word ": ",
@@ -217,7 +214,6 @@ static void test_completeness(void **state)
         "not_matches: ", "not_equals: ", "decode: ", "keys: ", "links: ",
     };
 
-    (void)state;
     for (size_t word = 0; word < sizeof words / sizeof *words; word++) {
         bool found = false;
 
@@ -230,7 +226,7 @@ static void test_completeness(void **state)
 
 /* 6.13: all of an operator stands in its struct: none of what the compiler, the evaluation and the tools for authors ask of it is
  * missing, whichever operator is added. */
-static void test_structs(void **state)
+TEST_CASE(test_structs)
 {
     static const struct {
         const char *word;
@@ -241,7 +237,6 @@ static void test_structs(void **state)
 #undef X
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const struct operator *operator = all[i].operator;
 
@@ -267,15 +262,4 @@ static void test_structs(void **state)
     assert_null(policy_operator(SPAN_LIT("")));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_absence),
-        cmocka_unit_test(test_lacking_elements),
-        cmocka_unit_test(test_completeness),
-        cmocka_unit_test(test_structs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

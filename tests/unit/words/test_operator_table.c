@@ -118,9 +118,8 @@ static const struct row url_rows[] = {
 };
 
 /* 2.11, 2.1: schemes, hosts and ports; all that clients read in different ways is undecided. */
-static void test_url(void **state)
+TEST_CASE(test_url)
 {
-    (void)state;
     CHECK(url_rows);
 }
 
@@ -162,16 +161,15 @@ static const struct row sql_rows[] = {
 };
 
 /* 7.6: true where all that the text uses is listed, undecided elsewhere, and never false. */
-static void test_sql(void **state)
+TEST_CASE(test_sql)
 {
-    (void)state;
     CHECK(sql_rows);
 }
 
 #define PRIVATE "cidr: [10.0.0.0/8, 192.168.1.128/25, 127.0.0.1, '2001:db8::/33', '::1']"
 
 /* 2.11, 2.1: what is no address is undecided; an IPv4-mapped address is the IPv4 address that it reaches. */
-static void test_cidr(void **state)
+TEST_CASE(test_cidr)
 {
     static const struct row rows[] = {
         {PRIVATE, "\"10.0.0.0\"", 'T', 'T'},
@@ -215,7 +213,6 @@ static void test_cidr(void **state)
         {PRIVATE, "{}", 'U', 'U'},
     };
 
-    (void)state;
     CHECK(rows);
 }
 
@@ -307,9 +304,8 @@ static const struct row format_rows[] = {
 };
 
 /* 2.11, 2.1: a form is had or not; arrays and objects are undecided, as for every string operator. */
-static void test_format(void **state)
+TEST_CASE(test_format)
 {
-    (void)state;
     CHECK(format_rows);
 }
 
@@ -339,9 +335,8 @@ static const struct row free_rows[] = {
     {"free_of: hidden, keys: true", "{\"a\\u200b\":1}", 'F', 'F'},
 };
 
-static void test_free_of(void **state)
+TEST_CASE(test_free_of)
 {
-    (void)state;
     CHECK(free_rows);
 }
 
@@ -366,7 +361,7 @@ static void check_whole(const struct whole_row *rows, size_t count)
 #define CHECK_WHOLE(rows) check_whole(rows, sizeof rows / sizeof *rows)
 
 /* 2.11, 2.1: names of members in place of their values; an absent value is false behind no `not` and true behind one. */
-static void test_keys(void **state)
+TEST_CASE(test_keys)
 {
     static const struct whole_row rows[] = {
         {"{arg: h, keys: true, in: [a, b]}", "{\"h\":{\"a\":1,\"b\":2}}", 'T', 'T'},
@@ -398,12 +393,11 @@ static void test_keys(void **state)
         {"{arg: $, keys: true, not_matches: '[a-z]+', max_length: 1}", "{\"B\":6}", 'T', 'T'},
     };
 
-    (void)state;
     CHECK_WHOLE(rows);
 }
 
 /* 2.11: elements without the asked member, keys with dots, slices and negative indices. */
-static void test_paths(void **state)
+TEST_CASE(test_paths)
 {
     static const struct whole_row rows[] = {
         {"{arg: '$.v[*].a', equals: 1}", "{\"v\":[{\"a\":1},{}]}", 'T', 'T'}, /* behind `not` absence keeps the rule away */
@@ -431,12 +425,11 @@ static void test_paths(void **state)
         {"{not: {arg: w, format: uuid, absent: applies}}", "{\"v\":1}", 'T', 'F'},
     };
 
-    (void)state;
     CHECK_WHOLE(rows);
 }
 
 /* 2.1: `meta: PATH` asks params._meta, whatever `$` is. */
-static void test_meta(void **state)
+TEST_CASE(test_meta)
 {
     static const char policy[] = "policy: p\nrules:\n"
                                  "  - {id: a, effect: permit, match: {methods: ['*']},\n"
@@ -444,7 +437,6 @@ static void test_meta(void **state)
                                  "  - {id: k, effect: forbid, when: [{meta: $, keys: true, equals: bad}]}\n";
     struct court court;
 
-    (void)state;
     for (int method = 0; method < 2; method++)
         for (int right = 0; right < 3; right++) {
             struct question question = plain_question();
@@ -471,12 +463,11 @@ static void test_meta(void **state)
 }
 
 /* 2.11: what does not fit into a row. NUL cannot be sent, but escapes can stand for it (above, `%00`). */
-static void test_long_texts(void **state)
+TEST_CASE(test_long_texts)
 {
     size_t len = 1 << 20;
     char *json = malloc(len + 64);
 
-    (void)state;
     assert_non_null(json);
     memset(json, 'a', len + 32);
     memcpy(json, "{\"v\":\"/srv/", 11);
@@ -496,19 +487,4 @@ static void test_long_texts(void **state)
     free(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),
-        cmocka_unit_test(test_sql),
-        cmocka_unit_test(test_cidr),
-        cmocka_unit_test(test_format),
-        cmocka_unit_test(test_free_of),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_meta),
-        cmocka_unit_test(test_long_texts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

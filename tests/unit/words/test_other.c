@@ -20,7 +20,7 @@ static void check_whole(const struct whole_row *rows, size_t count)
 }
 
 /* 12.6: two arguments; what is not there, or of another type, is undecided, so that leaving it out opens nothing. */
-static void test_arguments(void **state)
+TEST_CASE(test_arguments)
 {
     static const struct whole_row rows[] = {
         {"{arg: a, equals: {arg: b}}", "{\"a\":\"x\",\"b\":\"x\"}", 'T', 'T'},
@@ -64,12 +64,11 @@ static void test_arguments(void **state)
         {"{arg: a, max: {claim: c}}", "{\"a\":1}", 'U', 'U'}, /* who has no token has no claims */
     };
 
-    (void)state;
     check_whole(rows, sizeof rows / sizeof *rows);
 }
 
 /* 12.6: moments, whatever their offsets. */
-static void test_times(void **state)
+TEST_CASE(test_times)
 {
     static const struct row types[] = {
         {"is: time", "\"2026-11-28T12:00:00Z\"", 'T', 'T'},
@@ -96,19 +95,17 @@ static void test_times(void **state)
         {"{arg: a, is: time, max: now}", "{\"a\":\"2026-01-01T00:00:00Z\"}", 'U', 'U'}, /* when the call comes is not known */
     };
 
-    (void)state;
     CHECK(types);
     check_whole(rows, sizeof rows / sizeof *rows);
 }
 
 /* 12.6: now is the moment of the call, claims are those of who calls. */
-static void test_now_and_claims(void **state)
+TEST_CASE(test_now_and_claims)
 {
     static struct court court;
     struct question question = plain_question();
     static struct court claims;
 
-    (void)state;
     court_open(&court, "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}, when: [{arg: from, is: time, min: now, max: "
                        "{now: true, plus: 2d}}, {arg: team, in: {claim: teams}}, {arg: who, equals: {claim: '$.sub'}}]}\n");
     court_open(&claims, "policy: c\nrules: []\n");
@@ -135,9 +132,8 @@ static void test_now_and_claims(void **state)
 }
 
 /* 12.6: what cannot be meant is said with its repair. */
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     expect_fault("permit", "{arg: a, equals: {arg: '$..b'}}", "may select several values");
     expect_fault("permit", "{arg: a, equals: {arg: '$.['}}", "the path `$.[`");
     expect_fault("permit", "{arg: a, min: now}", "`is: time` beside it");
@@ -152,14 +148,4 @@ static void test_faults(void **state)
     expect_fault("permit", "{arg: a, is: time, min: {arg: b, add: 1d}}", "a moment knows no `add`");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_now_and_claims),
-        cmocka_unit_test(test_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

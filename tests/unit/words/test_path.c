@@ -220,24 +220,21 @@ static const struct row steps[] = {
     {"url: {hosts: [h], query: none}", "\"https://h/a#b?c\"", 'U', 'U'},
 };
 
-static void test_spelled(void **state)
+TEST_CASE(test_spelled)
 {
-    (void)state;
     CHECK(spelled);
 }
 
-static void test_steps(void **state)
+TEST_CASE(test_steps)
 {
-    (void)state;
     CHECK(steps);
 }
 
 /* A text that is too long is false; where the condition closes it is undecided, since it may lead into the folder. */
-static void test_long(void **state)
+TEST_CASE(test_long)
 {
     char value[4096], name[1024];
 
-    (void)state;
     for (size_t len = 993; len <= 994; len++) {
         struct row row = {"path: {under: /srv}", value, len == 993 ? 'T' : 'U', len == 993 ? 'T' : 'F'};
         char arguments[4200];
@@ -258,7 +255,7 @@ static void test_long(void **state)
 
 static struct faults faults, warnings;
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
     static const struct {
         const char *text, *words;
@@ -307,7 +304,6 @@ static void test_faults(void **state)
         {"policy: p\npaths: [a]\n", "write a map"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct policy *policy;
 
@@ -330,9 +326,8 @@ static bool warned(const char *text, const char *words)
     return found;
 }
 
-static void test_warnings(void **state)
+TEST_CASE(test_warnings)
 {
-    (void)state;
     assert_true(warned("policy: p\npaths: {inside: {under: /srv}}\n", "the path `inside` is used by no rule"));
     assert_false(warned("policy: p\npaths: {inside: {under: /srv}}\nrules:\n  - {id: r, effect: permit, "
                         "match: {upstreams: [u], tools: [t]}, when: [{arg: v, path: inside}]}\n", "is used by no rule"));
@@ -374,9 +369,8 @@ static char held(struct policy *policy, const char *arguments)
 }
 
 /* A path that a file shares means what that file says, in any order of the files. */
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
-    (void)state;
     for (int turned = 0; turned <= 1; turned++) {
         struct policy *policy = turned ? compiled(USER, SHARING) : compiled(SHARING, USER);
 
@@ -392,11 +386,10 @@ static void test_names(void **state)
 }
 
 /* A fault in what is shared is told once, with its file. */
-static void test_shared_fault(void **state)
+TEST_CASE(test_shared_fault)
 {
     static const char bad[] = "policy: words\nshared: true\npaths: {inside: {under: /srv, hidden: [x]}, outside: {under: /tmp}}\n";
 
-    (void)state;
     for (int turned = 0; turned <= 1; turned++) {
         struct policy_file files[] = {{SPAN_LIT("one.yaml"), span_text(turned ? USER : bad)},
                                       {SPAN_LIT("two.yaml"), span_text(turned ? bad : USER)}};
@@ -411,7 +404,7 @@ static void test_shared_fault(void **state)
 }
 
 /* An approval is bound to what the names stand for, a detector in a list among them. */
-static void test_hash(void **state)
+TEST_CASE(test_hash)
 {
     static const char *const others[] = {
         "policy: words\nshared: true\nlists: {dots: [.gitignore]}\ndetectors: {bad: {pattern: 'key', finds: [key]}}\n"
@@ -423,7 +416,6 @@ static void test_hash(void **state)
     };
     struct policy *first = compiled(SHARING, USER), *again = compiled(USER, SHARING);
 
-    (void)state;
     assert_true(span_equals(first->rules[0].people.rule_hash, again->rules[0].people.rule_hash));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct policy *other = compiled(others[i], USER);
@@ -436,13 +428,12 @@ static void test_hash(void **state)
 }
 
 /* Whichever allocation fails, a call is denied or judged rightly. */
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     static const char text[] = "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}, when: [{arg: v, path: {under: "
                                "'/srv/{tenant}', none_of: '*secret*'}}]}\n";
     struct court court;
 
-    (void)state;
     court_open(&court, text);
     for (uint64_t nth = 1; nth < 40; nth++) {
         struct question question = plain_question();
@@ -459,13 +450,4 @@ static void test_memory(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spelled), cmocka_unit_test(test_steps), cmocka_unit_test(test_long), cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_warnings), cmocka_unit_test(test_names), cmocka_unit_test(test_shared_fault), cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

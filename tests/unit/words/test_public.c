@@ -27,7 +27,7 @@ static void all_lead(const char *const *hosts, size_t count, char wanted)
 #define ALL_LEAD(hosts, wanted) all_lead(hosts, sizeof hosts / sizeof *hosts, wanted)
 
 /* 12.5: one address of each range of IANA's registries and their edges, and how else they are written. */
-static void test_addresses(void **state)
+TEST_CASE(test_addresses)
 {
     static const char *const inside[] = {
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.100.100.200", "100.127.255.255", "127.0.0.1",
@@ -58,7 +58,6 @@ static void test_addresses(void **state)
         "example.org.", "www..example.org", ".example.org", "ex%61mple.org", "b\\u00fccher.example.org", "example.org:0x50",
     };
 
-    (void)state;
     ALL_LEAD(inside, 'F');
     ALL_LEAD(outside, 'T');
     ALL_LEAD(debatable, 'U');
@@ -93,9 +92,8 @@ static void fill(unsigned char address[16], int bits, int width)
 }
 
 /* 12.5, 12.11: the first and the last address of each block, as the registries have it. */
-static void test_registries(void **state)
+TEST_CASE(test_registries)
 {
-    (void)state;
     for (const struct block *one = blocks; one < blocks + sizeof blocks / sizeof *blocks; one++) {
         int family = strchr(one->network, ':') == NULL ? AF_INET : AF_INET6;
         unsigned char address[16] = {0};
@@ -114,7 +112,7 @@ static void test_registries(void **state)
 
 /* 12.5, 12.11: IANA's special-use domain names as of 27 September 2026, and a name below each. The registry's example.com,
  * example.net and example.org are on the internet, and lead there. */
-static void test_special_names(void **state)
+TEST_CASE(test_special_names)
 {
     static const char *const names[] = {
         "alt", "6tisch.arpa", "eap.arpa", "eap-noob.arpa", "home.arpa", "10.in-addr.arpa", "254.169.in-addr.arpa", "16.172.in-addr.arpa",
@@ -123,7 +121,6 @@ static void test_special_names(void **state)
     };
     static const char *const outside[] = {"example.com", "example.net", "example.org", "x.example.com"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char below[64];
         const char *both[] = {names[i], below};
@@ -135,7 +132,7 @@ static void test_special_names(void **state)
 }
 
 /* 12.5: names with a dot, but those of special use, those that lead inside, and what only looks like these. */
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const char *const inside[] = {
         "localhost", "LOCALHOST", "metadata", "intranet", "a.localhost", "db.internal", "metadata.google.internal", "printer.local",
@@ -150,13 +147,12 @@ static void test_names(void **state)
         "under_score.example.org", "localtest.men", "mailto.org", "svc.org",
     };
 
-    (void)state;
     ALL_LEAD(inside, 'F');
     ALL_LEAD(outside, 'T');
 }
 
 /* 12.5: with the other words of `url`, and where there is no host. */
-static void test_with_others(void **state)
+TEST_CASE(test_with_others)
 {
     static const struct {
         const char *asks, *url;
@@ -189,7 +185,6 @@ static void test_with_others(void **state)
         {"{to: public}", "", 'U'},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char condition[256], arguments[256], truth;
 
@@ -201,15 +196,4 @@ static void test_with_others(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_registries),
-        cmocka_unit_test(test_special_names),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_with_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -94,15 +94,9 @@ static const struct row under_rows[] = {
 };
 
 /* 2.11, 2.1: a path inside these directories after one percent-decoding and resolving `.`, `..` and `//`. */
-static void test_under(void **state)
+TEST_CASE(test_under)
 {
-    (void)state;
     CHECK(under_rows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_under)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
