@@ -67,7 +67,7 @@ static enum code erase(struct bench *bench, int64_t request)
     return audit_erase(bench->audit, &erasure);
 }
 
-static void test_erases(void **state)
+TEST_CASE_WITH(test_erases, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -99,7 +99,7 @@ static void test_erases(void **state)
 }
 
 /* A call at the very time that is given, and calls that come while it is done, are not meant. */
-static void test_what_is_not_meant(void **state)
+TEST_CASE_WITH(test_what_is_not_meant, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_erasure at_that_time = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1700000000000000), 3};
@@ -123,7 +123,7 @@ static void test_what_is_not_meant(void **state)
 }
 
 /* Later files go on to vouch for earlier ones. */
-static void test_erased_and_sealed_again(void **state)
+TEST_CASE_WITH(test_erased_and_sealed_again, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_done done;
@@ -142,7 +142,7 @@ static void test_erased_and_sealed_again(void **state)
 }
 
 /* 6.2: who reads a sealed file holds the erasure up, and not the rotation that a file in doubt is left by; also after a restart. */
-static void test_rotates_while_a_sealed_file_is_read(void **state)
+TEST_CASE_WITH(test_rotates_while_a_sealed_file_is_read, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_gauges gauges = {.rotations = 0};
@@ -221,7 +221,7 @@ static void change(const struct bench *bench, size_t at, const char *sql)
     db_close(&db);
 }
 
-static void test_unrecorded(void **state)
+TEST_CASE_WITH(test_unrecorded, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -249,7 +249,7 @@ static void test_unrecorded(void **state)
 }
 
 /* Each of the tables that hold two files together. */
-static void test_files_that_do_not_fit(void **state)
+TEST_CASE_WITH(test_files_that_do_not_fit, setup, teardown)
 {
     static const char *const changes[] = {
         "DELETE FROM permit_start", "UPDATE permit_start SET tenant = 'acme'", "UPDATE permit_start SET decision = decision - 1",
@@ -314,7 +314,7 @@ static void next_file(struct bench *bench)
     (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
 }
 
-static void test_killed_at_every_step(void **state)
+TEST_CASE_WITH(test_killed_at_every_step, setup, teardown)
 {
     struct bench *bench = *state;
     bool killed = true;
@@ -339,7 +339,7 @@ static void test_killed_at_every_step(void **state)
 }
 
 /* Where nobody asks again, the next start goes on by itself. */
-static void test_killed_and_not_asked_again(void **state)
+TEST_CASE_WITH(test_killed_and_not_asked_again, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -361,18 +361,4 @@ static void test_killed_and_not_asked_again(void **state)
     assert_int_equal(verify_all(bench), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_erases, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_not_meant, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_erased_and_sealed_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rotates_while_a_sealed_file_is_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unrecorded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_files_that_do_not_fit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_and_not_asked_again, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

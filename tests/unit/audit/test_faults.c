@@ -134,7 +134,7 @@ static void run_fault(struct bench *bench, enum fault_kind kind, int nth)
 }
 
 /* 1.27 */
-static void test_disk_full(void **state)
+TEST_CASE_WITH(test_disk_full, setup, teardown)
 {
     run_fault(*state, FAULT_DISK_FULL, 1);
     assert_non_null(strstr(audit_file_ask(&((struct bench *)*state)->file, "SELECT detail FROM event WHERE kind = "
@@ -143,23 +143,23 @@ static void test_disk_full(void **state)
 }
 
 /* 1.27: in the middle of a transaction */
-static void test_disk_full_later(void **state)
+TEST_CASE_WITH(test_disk_full_later, setup, teardown)
 {
     run_fault(*state, FAULT_DISK_FULL, 4);
 }
 
-static void test_write_error(void **state)
+TEST_CASE_WITH(test_write_error, setup, teardown)
 {
     run_fault(*state, FAULT_WRITE, 2);
 }
 
 /* After a failed sync the rows can be read and yet may be gone tomorrow: nothing of them counts. */
-static void test_sync_error(void **state)
+TEST_CASE_WITH(test_sync_error, setup, teardown)
 {
     run_fault(*state, FAULT_SYNC, 1);
 }
 
-static void test_sync_error_again_and_again(void **state)
+TEST_CASE_WITH(test_sync_error_again_and_again, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -179,7 +179,7 @@ static void test_sync_error_again_and_again(void **state)
 }
 
 /* 1.25: an agent that goes while its row cannot be written */
-static void test_outcome_before_the_fate(void **state)
+TEST_CASE_WITH(test_outcome_before_the_fate, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_decision decision = audit_call("acme", "c");
@@ -206,7 +206,7 @@ static void test_outcome_before_the_fate(void **state)
 }
 
 /* 1.27: a file that cannot be written when the gate ends: the next start finds what was left open */
-static void test_down_until_the_end(void **state)
+TEST_CASE_WITH(test_down_until_the_end, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -224,7 +224,7 @@ static void test_down_until_the_end(void **state)
 }
 
 /* 1.27 */
-static void test_locked_by_somebody(void **state)
+TEST_CASE_WITH(test_locked_by_somebody, setup, teardown)
 {
     struct bench *bench = *state;
     struct why why = {0};
@@ -246,7 +246,7 @@ static void test_locked_by_somebody(void **state)
 }
 
 /* An auditor's read that stays open the whole time: the WAL grows, nothing waits for it. */
-static void test_read_for_hours(void **state)
+TEST_CASE_WITH(test_read_for_hours, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_decision decision = {.time_us = 1, .reason = REASON_NO_RULE, .tenant = SPAN_LIT("acme")};
@@ -287,7 +287,7 @@ static void move(const char *from, const char *to)
 
 /* Somebody takes the file away while it is down, and puts another in its place: the writer goes on behind neither, and
  * does once the right one is back. */
-static void test_replaced_while_down(void **state)
+TEST_CASE_WITH(test_replaced_while_down, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file other;
@@ -322,7 +322,7 @@ static void test_replaced_while_down(void **state)
 }
 
 /* A slice of an erasure that could not be committed is erased again, and counted once, also where it was on the disk after all. */
-static void test_erased_again(void **state)
+TEST_CASE_WITH(test_erased_again, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "c");
@@ -358,7 +358,7 @@ static void look_at_disk(void *context)
 }
 
 /* 1.25: the WAL is written, then synced, and only then is a worker woken, which only then can see a fate */
-static void test_written_synced_woken(void **state)
+TEST_CASE_WITH(test_written_synced_woken, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 1};
@@ -380,7 +380,7 @@ static void test_written_synced_woken(void **state)
 }
 
 /* Each allocation of opening, of a verification: an error with a sentence, no crash, and the next try works. */
-static void test_out_of_memory(void **state)
+TEST_CASE_WITH(test_out_of_memory, setup, teardown)
 {
     static struct verify_report report;
     struct bench *bench = *state;
@@ -413,15 +413,4 @@ static void test_out_of_memory(void **state)
     assert_int_equal(report.fault_count, 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_disk_full), TEST(test_disk_full_later), TEST(test_write_error), TEST(test_sync_error),
-        TEST(test_sync_error_again_and_again), TEST(test_outcome_before_the_fate), TEST(test_down_until_the_end),
-        TEST(test_locked_by_somebody), TEST(test_read_for_hours), TEST(test_replaced_while_down), TEST(test_erased_again),
-        TEST(test_written_synced_woken), TEST(test_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -231,12 +231,11 @@ static void run_until_killed(unsigned call)
         put(bench->audit, call);
 }
 
-static void test_killed_while_it_is_written(void **state)
+TEST_CASE(test_killed_while_it_is_written)
 {
     struct db *old = reader(bench->file.path), *db;
     pid_t child;
 
-    (void)state;
     for (unsigned kills = 0; kills < ROUNDS; kills++) {
         child = fork();
         assert_true(child >= 0);
@@ -259,7 +258,7 @@ static void test_killed_while_it_is_written(void **state)
     find_many();
 }
 
-static void test_tenant_and_time(void **state)
+TEST_CASE(test_tenant_and_time)
 {
     static const char found[] = "SELECT seq FROM call WHERE tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
     static const char all[] = "SELECT seq FROM decision WHERE +tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
@@ -267,7 +266,6 @@ static void test_tenant_and_time(void **state)
     struct buf a, b;
     char sql[300];
 
-    (void)state;
     buf_init(&a, (size_t)1 << 24);
     buf_init(&b, (size_t)1 << 24);
     for (int i = 0; i < 6; i++) {
@@ -285,14 +283,13 @@ static void test_tenant_and_time(void **state)
     db_close(&db);
 }
 
-static void test_after_an_erasure(void **state)
+TEST_CASE(test_after_an_erasure)
 {
     const struct audit_erasure erasure = {SPAN_LIT("rare"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1800000000000000), 1};
     struct audit_done done;
     struct db *db;
     char text[LENGTH];
 
-    (void)state;
     start(bench);
     assert_int_equal(audit_erase(bench->audit, &erasure), CODE_OK);
     assert_true(is_over(bench, 60000, &done));
@@ -304,10 +301,4 @@ static void test_after_an_erasure(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_while_it_is_written), cmocka_unit_test(test_tenant_and_time),
-                                       cmocka_unit_test(test_after_an_erasure)};
-
-    return cmocka_run_group_tests(tests, fill, teardown);
-}
+TEST_MAIN(fill, teardown)

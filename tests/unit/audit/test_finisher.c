@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* 11.11: while calls come fast a sealed file gets no indices; its -wal file is gone, what it holds is found, and it is finished later. */
-static void test_indices_wait(void **state)
+TEST_CASE_WITH(test_indices_wait, setup, teardown)
 {
     static const char *const known = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'";
     struct bench *bench = *state;
@@ -38,9 +38,4 @@ static void test_indices_wait(void **state)
     assert_true(clock() - spent < CLOCKS_PER_SEC / 100); /* with nothing left to do all rest */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_indices_wait, setup, teardown)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

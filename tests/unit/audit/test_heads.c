@@ -13,14 +13,13 @@
 static const unsigned char salt[ROW_SALT_BYTES] = {7};
 
 /* Against a plain array: adds, finds and removes in an order that makes chains wrap and move up. */
-static void test_permits_against_a_model(void **state)
+TEST_CASE(test_permits_against_a_model)
 {
     static bool model[20000];
     struct permits permits;
     unsigned chance = 1;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(permits_init(&permits), CODE_OK);
     for (int step = 0; step < 200000; step++) {
         uint64_t seq;
@@ -51,14 +50,13 @@ static void test_permits_against_a_model(void **state)
     permits_fini(&permits);
 }
 
-static void test_heads_are_trimmed(void **state)
+TEST_CASE(test_heads_are_trimmed)
 {
     struct heads heads;
     struct permits permits;
     struct head *head;
     char name[16];
 
-    (void)state;
     assert_int_equal(heads_init(&heads), CODE_OK);
     assert_int_equal(permits_init(&permits), CODE_OK);
     for (int i = 1; i <= HEADS_MAX + 10; i++) {
@@ -83,13 +81,12 @@ static void test_heads_are_trimmed(void **state)
     heads_fini(&heads);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     struct heads heads;
     struct permits permits;
     struct head *head;
 
-    (void)state;
     mem_fail_at(1, 0);
     assert_int_equal(heads_init(&heads), CODE_NOMEM);
     mem_fail_at(1, 0);
@@ -127,14 +124,13 @@ static struct head *head_of(struct ledger *ledger, const char *tenant)
 
 /* 10.29: a gate that opens its file anew reads the rows behind those that it knows, and no others: what it knows of the rest, here
  * what nobody could read in the file, stands; what was never committed is as it was. */
-static void test_opened_anew(void **state)
+TEST_CASE(test_opened_anew)
 {
     struct audit_file file;
     struct ledger ledger;
     struct why why = {0};
     unsigned char quiet[DIGEST_BYTES], busy[DIGEST_BYTES];
 
-    (void)state;
     audit_file_init(&file);
     assert_int_equal(ledger_init(&ledger, file.path, "node-1"), CODE_OK);
     assert_int_equal(ledger_open(&ledger, DB_CREATE, 1, &why), CODE_OK);
@@ -170,13 +166,12 @@ static void test_opened_anew(void **state)
 }
 
 /* 10.29: the 65,537th tenant is bound, and every one before. */
-static void test_many_tenants_are_bound(void **state)
+TEST_CASE(test_many_tenants_are_bound)
 {
     unsigned char hash[DIGEST_BYTES] = "h", before[DIGEST_BYTES], root[DIGEST_BYTES];
     struct tenants tenants;
     char name[16];
 
-    (void)state;
     assert_int_equal(tenants_init(&tenants), CODE_OK);
     for (uint64_t i = 1; i <= 70000; i++) {
         int len = snprintf(name, sizeof name, "t%llu", (unsigned long long)i);
@@ -194,15 +189,4 @@ static void test_many_tenants_are_bound(void **state)
     tenants_fini(&tenants);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_permits_against_a_model),
-        cmocka_unit_test(test_heads_are_trimmed),
-        cmocka_unit_test(test_many_tenants_are_bound),
-        cmocka_unit_test(test_opened_anew),
-        cmocka_unit_test(test_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

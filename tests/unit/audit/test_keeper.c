@@ -104,15 +104,13 @@ static void a_part_that_nobody_synced(enum fault_pages pages)
     end(&scene);
 }
 
-static void test_pages_kept(void **state)
+TEST_CASE(test_pages_kept)
 {
-    (void)state;
     a_part_that_nobody_synced(PAGES_KEPT);
 }
 
-static void test_pages_dropped(void **state)
+TEST_CASE(test_pages_dropped)
 {
-    (void)state;
     a_part_that_nobody_synced(PAGES_DROPPED);
 }
 
@@ -126,12 +124,11 @@ static off_t bytes(const struct scene *scene)
 
 /* SQLite before 3.51.3 loses pages where a commit begins the -wal file anew while a checkpoint begins that has nothing to copy.
  * So the keeper asks first, while nobody commits, what the writer has told of the -wal file. */
-static void test_nothing_to_copy(void **state)
+TEST_CASE(test_nothing_to_copy)
 {
     struct scene scene;
     off_t before;
 
-    (void)state;
     begin(&scene, PAGES_KEPT);
     copied(&scene); /* its connection is open */
     before = bytes(&scene);
@@ -151,11 +148,8 @@ static void test_nothing_to_copy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_kept), cmocka_unit_test(test_pages_dropped),
-                                       cmocka_unit_test(test_nothing_to_copy)};
-
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);
     fault_vfs_install();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

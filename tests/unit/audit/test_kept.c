@@ -11,7 +11,7 @@
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-static void test_healthy(void **state)
+TEST_CASE_WITH(test_healthy, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -23,7 +23,7 @@ static void test_healthy(void **state)
     assert_int_equal(verify(bench, true)->fault_count, 0);
 }
 
-static void test_older_copy(void **state)
+TEST_CASE_WITH(test_older_copy, setup, teardown)
 {
     struct bench *bench = *state;
     const struct verify_report *report;
@@ -59,7 +59,7 @@ static void test_older_copy(void **state)
 }
 
 /* A start that meets a file which ends early, whatever its own end says. */
-static void test_cut_end(void **state)
+TEST_CASE_WITH(test_cut_end, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_conf conf = {.path = bench->file.path, .rings = 1, .node = "node-1", .version = SPAN_LIT("0.1.0"),
@@ -80,7 +80,7 @@ static void test_cut_end(void **state)
 }
 
 /* As many rows and more, but not those. */
-static void test_other_history(void **state)
+TEST_CASE_WITH(test_other_history, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -99,7 +99,7 @@ static void test_other_history(void **state)
     assert_true(verify(bench, true)->fault_count > 0);
 }
 
-static void test_replaced(void **state)
+TEST_CASE_WITH(test_replaced, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -114,7 +114,7 @@ static void test_replaced(void **state)
 
 /* The file with the rows bears the name of one that is being made, and a journal says that nothing was in it: the start says what
  * is lost, and the rows stay. */
-static void test_rows_under_another_name(void **state)
+TEST_CASE_WITH(test_rows_under_another_name, setup, teardown)
 {
     static const char *const parts[] = {"", "-wal", "-shm"};
     static const unsigned char journal[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, [22] = 2, [26] = 16}; /* of 0 pages */
@@ -178,7 +178,7 @@ static void forge(struct bench *bench, enum forgery what)
 }
 
 /* Who can write the database can name a key in it and sign with that, also an event that accepts a loss. */
-static void test_forged(void **state)
+TEST_CASE_WITH(test_forged, setup, teardown)
 {
     static const char *const words[FORGERIES] = {"another history", "another history", "another history", "begins anew"};
     struct bench *bench = *state;
@@ -214,7 +214,7 @@ static void test_forged(void **state)
 
 /* Where a file begins with tenants' last rows and open permits, its first row names them: whoever changes them is found, with and
  * without what the file notes of later. Who goes on leaves the file. */
-static void test_a_changed_beginning(void **state)
+TEST_CASE_WITH(test_a_changed_beginning, setup, teardown)
 {
     static const char *const changes[] = {
         "UPDATE tenant_start SET hash = zeroblob(32)", "DELETE FROM tenant_start", "INSERT INTO permit_start VALUES (1, 'acme')",
@@ -277,7 +277,7 @@ static void forge_loss(const struct bench *bench)
 }
 
 /* Of so many rows a start reads the last alone, from a signed checkpoint on: an event before it counts where it is signed, too. */
-static void test_a_forged_loss_among_many_rows(void **state)
+TEST_CASE_WITH(test_a_forged_loss_among_many_rows, setup, teardown)
 {
     enum { ROWS = 70000 };
     struct bench *bench = *state;
@@ -300,7 +300,7 @@ static void test_a_forged_loss_among_many_rows(void **state)
 }
 
 /* A file that continues another is compared from the tree that it begins with; what was accepted before outlives its file. */
-static void test_rotated(void **state)
+TEST_CASE_WITH(test_rotated, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_done done;
@@ -324,7 +324,7 @@ static void test_rotated(void **state)
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
 
-static void test_missing(void **state)
+TEST_CASE_WITH(test_missing, setup, teardown)
 {
     struct bench *bench = *state;
     struct sign_key *other, *own = bench->key;
@@ -374,7 +374,7 @@ static void damage_heads(struct bench *bench, enum damage what)
 }
 
 /* 10.38 */
-static void test_no_file(void **state)
+TEST_CASE_WITH(test_no_file, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -410,7 +410,7 @@ static void call_and_wait(struct audit *audit)
 }
 
 /* 10.38: once for each damage, also where nobody calls, and at the last moment. */
-static void test_damage_while_it_runs(void **state)
+TEST_CASE_WITH(test_damage_while_it_runs, setup, teardown)
 {
     static const char *const words[DAMAGES] = {"no ordinary file", "no ordinary file", "no ordinary file", "removed", "cut short",
                                                "somebody else", "replaced"};
@@ -441,7 +441,7 @@ static void test_damage_while_it_runs(void **state)
 }
 
 /* What a crash or a power cut leaves of the last note is no damage, wherever it was torn. */
-static void test_torn(void **state)
+TEST_CASE_WITH(test_torn, setup, teardown)
 {
     static char torn[1 << 16];
     struct bench *bench = *state;
@@ -476,7 +476,7 @@ static void test_torn(void **state)
 }
 
 /* Every bit of every byte: a finding at the start, and for `audit verify`. */
-static void test_every_bit(void **state)
+TEST_CASE_WITH(test_every_bit, setup, teardown)
 {
     struct bench *bench = *state;
     struct ring_shared shared = {0};
@@ -517,15 +517,4 @@ static void test_every_bit(void **state)
     ledger_fini(&ledger);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_healthy), TEST(test_older_copy), TEST(test_cut_end), TEST(test_other_history), TEST(test_replaced),
-        TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_no_file), TEST(test_damage_while_it_runs),
-        TEST(test_torn), TEST(test_every_bit), TEST(test_rows_under_another_name),
-        TEST(test_a_forged_loss_among_many_rows), TEST(test_a_changed_beginning),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -35,7 +35,7 @@ static void be_killed(struct bench *bench, const int64_t *from_now_us, int calls
 }
 
 /* 10.32: told, whoever wrote them. Also of checkpoints that failed for hours a gate starts again by itself. */
-static void test_unsigned_rows(void **state)
+TEST_CASE_WITH(test_unsigned_rows, setup, teardown)
 {
     static const int64_t dates[] = {0, 1, 12 * HOUR_US, -HOUR_US / 2};
     struct bench *bench = *state;
@@ -86,7 +86,7 @@ static void append_event(struct bench *bench, const char *kind)
 }
 
 /* 10.32: what no gate leaves is not signed without a word. */
-static void test_rows_of_others(void **state)
+TEST_CASE_WITH(test_rows_of_others, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -107,10 +107,4 @@ static void test_rows_of_others(void **state)
     accept_unsigned(bench, 3);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_unsigned_rows), TEST(test_rows_of_others)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -135,7 +135,7 @@ static void change(struct bench *bench, const char *sql)
     db_close(&db);
 }
 
-static void test_goes_on_from_it(void **state)
+TEST_CASE_WITH(test_goes_on_from_it, setup, teardown)
 {
     struct bench *bench = *state;
     uint64_t marked;
@@ -169,7 +169,7 @@ static void test_goes_on_from_it(void **state)
 
 #define ONE "tenant = (SELECT min(tenant) FROM tenant_head)" /* which are in it by then is a matter of time */
 
-static void test_what_nobody_signed_is_not_believed(void **state)
+TEST_CASE_WITH(test_what_nobody_signed_is_not_believed, setup, teardown)
 {
     static const char *const changes[] = {
         "UPDATE tenant_head SET hash = randomblob(32) WHERE " ONE, "UPDATE tenant_head SET seq = seq - 1 WHERE " ONE,
@@ -211,7 +211,7 @@ static void load(struct bench *bench, unsigned char root[DIGEST_BYTES])
 
 /* The notary reads anew behind an outage: the writer may have put a mark meanwhile that it does not see, and somebody may have
  * changed the one that it does. What it signs of tenants says where their rows are. */
-static void test_what_is_read_anew(void **state)
+TEST_CASE_WITH(test_what_is_read_anew, setup, teardown)
 {
     struct bench *bench = *state;
     unsigned char root[DIGEST_BYTES], again[DIGEST_BYTES];
@@ -232,7 +232,7 @@ static void test_what_is_read_anew(void **state)
     assert_memory_equal(again, root, sizeof root);
 }
 
-static void test_another_key(void **state)
+TEST_CASE_WITH(test_another_key, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -249,7 +249,7 @@ static void test_another_key(void **state)
 }
 
 /* One permit from before the mark, one behind it: a start behind a kill ends both. */
-static void test_permits_that_a_kill_left(void **state)
+TEST_CASE_WITH(test_permits_that_a_kill_left, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("eve", "c");
@@ -321,7 +321,7 @@ static uint64_t read_behind(struct bench *bench)
 }
 
 /* 11.12: a list of open permits is believed where a row that our key signed names it, and nothing else is. */
-static void test_the_list_is_named_by_a_signed_row(void **state)
+TEST_CASE_WITH(test_the_list_is_named_by_a_signed_row, setup, teardown)
 {
     static const char *const changes[] = {
         "UPDATE head_mark SET open = 'open'", "UPDATE head_mark SET tip = tip - 1", "UPDATE head_mark SET open = ''",
@@ -365,7 +365,7 @@ static bool has_room_beside(struct bench *bench, const char *at)
                    "zeroblob(32); UPDATE head_mark SET open = 'open', tip = (" AT ")"
 
 /* 11.12: nor by an event that somebody gave the number of a row that our key has signed. */
-static void test_the_list_is_named_by_no_row_beside(void **state)
+TEST_CASE_WITH(test_the_list_is_named_by_no_row_beside, setup, teardown)
 {
     static const struct { const char *at, *forged; } beside[] = {{SIZE, FORGED(SIZE)}, {COVERS, FORGED(COVERS)}};
     struct bench *bench = *state;
@@ -399,7 +399,7 @@ static void test_the_list_is_named_by_no_row_beside(void **state)
 }
 
 /* 11.12: who takes a permit out of the list hides it from nobody: a start behind a kill finds it in the rows. */
-static void test_a_forged_list_hides_nothing(void **state)
+TEST_CASE_WITH(test_a_forged_list_hides_nothing, setup, teardown)
 {
     struct bench *bench = *state;
     char into[256];
@@ -425,18 +425,4 @@ static void test_a_forged_list_hides_nothing(void **state)
     end_of(bench);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_goes_on_from_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_nobody_signed_is_not_believed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_read_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_permits_that_a_kill_left, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_list_is_named_by_a_signed_row, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_list_is_named_by_no_row_beside, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_forged_list_hides_nothing, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

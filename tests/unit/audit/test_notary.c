@@ -175,7 +175,10 @@ static int notes_in_file(struct bench *bench, int64_t last)
     return count_notes(bench, last, false);
 }
 
-static void test_while_rows_come_and_at_the_end(void **state)
+/* Each of them here and elsewhere. */
+#define TEST(name) TEST_ALSO_WITH(name, name##_elsewhere, setup_elsewhere, teardown) TEST_CASE_WITH(name, setup, teardown)
+
+TEST(test_while_rows_come_and_at_the_end)
 {
     struct bench *bench = *state;
     struct audit *audit = open_signed(bench);
@@ -198,7 +201,7 @@ static void test_while_rows_come_and_at_the_end(void **state)
 }
 
 /* No row, no checkpoint: also the rows that tell of checkpoints make none due. */
-static void test_quiet(void **state)
+TEST(test_quiet)
 {
     struct bench *bench = *state;
     struct audit *audit;
@@ -237,7 +240,7 @@ static void expect_proven(const struct bench *bench, const struct note_key *key,
 }
 
 /* 4.3: in a minute in which rows come, one of its checkpoints is named, so that nobody takes it out unseen. */
-static void test_named_once_in_a_while(void **state)
+TEST(test_named_once_in_a_while)
 {
     struct bench *bench = *state;
     struct audit *audit;
@@ -271,7 +274,7 @@ static void put_many(struct audit *audit, int calls)
 }
 
 /* After so many rows, whatever the interval; and on from there after a restart. */
-static void test_after_rows_and_restarts(void **state)
+TEST(test_after_rows_and_restarts)
 {
     struct bench *bench = *state;
     int64_t last = 0, before;
@@ -293,7 +296,7 @@ static void test_after_rows_and_restarts(void **state)
 }
 
 /* Rows of gates without a key, and a last checkpoint that somebody changed: the tree is made from the rows. */
-static void test_from_the_rows(void **state)
+TEST(test_from_the_rows)
 {
     struct bench *bench = *state;
     struct audit *audit = audit_file_open(&bench->file, 1);
@@ -344,7 +347,7 @@ static void start_alone(struct bench *bench, struct notary *notary, struct ledge
 
 /* Rows that are in the file and that the writer has not called durable yet may vanish, and a signature would convict the gate. A
  * file with a gap is not what the gate wrote. */
-static void test_what_is_not_signed(void **state)
+TEST(test_what_is_not_signed)
 {
     struct bench *bench = *state;
     struct audit *audit = audit_file_open(&bench->file, 1);
@@ -385,7 +388,7 @@ static void nap(void)
 
 /* What the writer has signed over rows that are not durable yet is not told before it says so, and where it never does, the
  * tree is that of the file again. */
-static void test_before_it_is_durable(void **state)
+TEST(test_before_it_is_durable)
 {
     struct bench *bench = *state;
     struct audit *audit = audit_file_open(&bench->file, 1);
@@ -442,7 +445,7 @@ static void test_before_it_is_durable(void **state)
 }
 
 /* A new key is told in the chain; a file that cannot be appended to holds up nobody. */
-static void test_new_key_and_no_file(void **state)
+TEST(test_new_key_and_no_file)
 {
     struct bench *bench = *state;
     struct note_key before = bench->known;
@@ -482,7 +485,7 @@ static void wait_for_row(void *context, struct span note)
     }
 }
 
-static void test_the_writer_comes_first(void **state)
+TEST(test_the_writer_comes_first)
 {
     struct bench *bench = *state;
     struct audit *audit;
@@ -496,17 +499,4 @@ static void test_the_writer_comes_first(void **state)
     audit_close(&audit);
 }
 
-int main(void)
-{
-#define TEST(name)                                           \
-    cmocka_unit_test_setup_teardown(name, setup, teardown), \
-        cmocka_unit_test_setup_teardown(name, setup_elsewhere, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_named_once_in_a_while),
-        TEST(test_after_rows_and_restarts),
-        TEST(test_from_the_rows), TEST(test_what_is_not_signed), TEST(test_before_it_is_durable),
-        TEST(test_new_key_and_no_file), TEST(test_the_writer_comes_first),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

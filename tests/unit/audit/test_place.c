@@ -46,7 +46,7 @@ static void take_away(struct bench *bench, const char *suffix)
     assert_int_equal(unlink(bench->beside), 0);
 }
 
-static void test_log_taken_away(void **state)
+TEST_CASE_WITH(test_log_taken_away, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -59,7 +59,7 @@ static void test_log_taken_away(void **state)
 }
 
 /* Nobody calls: seen all the same. */
-static void test_index_taken_away_at_rest(void **state)
+TEST_CASE_WITH(test_index_taken_away_at_rest, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -69,7 +69,7 @@ static void test_index_taken_away_at_rest(void **state)
     expect_all(bench, "-shm file was taken away");
 }
 
-static void test_foreign_log(void **state)
+TEST_CASE_WITH(test_foreign_log, setup, teardown)
 {
     struct bench *bench = *state;
     FILE *file;
@@ -86,7 +86,7 @@ static void test_foreign_log(void **state)
 }
 
 /* What the lost file held cannot be copied while somebody reads; nobody is told of anything until it is. */
-static void test_log_taken_away_beside_a_reader(void **state)
+TEST_CASE_WITH(test_log_taken_away_beside_a_reader, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "denied");
@@ -158,7 +158,7 @@ static bool call_through(struct bench *bench, int count)
 
 /* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. Where
  * the gate's own keeper opens the file between the two, it finds a log that is not the index's: calls are denied for a moment. */
-static void test_log_taken_away_beside_a_checkpoint(void **state)
+TEST_CASE_WITH(test_log_taken_away_beside_a_checkpoint, setup, teardown)
 {
     struct bench *bench = *state;
     struct copier copier = {.db = NULL};
@@ -187,7 +187,7 @@ static void test_log_taken_away_beside_a_checkpoint(void **state)
                      audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
 }
 
-static void test_index_made(void **state)
+TEST_CASE_WITH(test_index_made, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -201,7 +201,7 @@ static void test_index_made(void **state)
     assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
 }
 
-static void test_packed(void **state)
+TEST_CASE_WITH(test_packed, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -222,7 +222,7 @@ static bool is_down(struct audit *audit)
 }
 
 /* 10.39: somebody else's row is noticed, and its number used by nobody else. */
-static void test_a_row_of_somebody_else(void **state)
+TEST_CASE_WITH(test_a_row_of_somebody_else, setup, teardown)
 {
     static const char row[] = "INSERT INTO event SELECT max(seq) + 1, time_us, NULL, NULL, 'reload', 'eve', NULL, hash FROM entry";
     struct bench *bench = *state;
@@ -244,7 +244,7 @@ static void test_a_row_of_somebody_else(void **state)
     assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
 }
 
-static void test_mode_changed(void **state)
+TEST_CASE_WITH(test_mode_changed, setup, teardown)
 {
     struct bench *bench = *state;
     struct stat there;
@@ -258,7 +258,7 @@ static void test_mode_changed(void **state)
     assert_true(stat(bench->beside, &there) == 0 && (there.st_mode & 0600) == 0600);
 }
 
-static void test_link_taken_away(void **state)
+TEST_CASE_WITH(test_link_taken_away, setup, teardown)
 {
     struct bench *bench = *state;
     struct stat there;
@@ -277,7 +277,7 @@ static void test_link_taken_away(void **state)
 }
 
 /* A lock denies as long as it is held, and no new file is begun for it. */
-static void test_locked(void **state)
+TEST_CASE_WITH(test_locked, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_gauges gauges;
@@ -303,7 +303,7 @@ static void test_locked(void **state)
 }
 
 /* A link that was set back to an older file, while the newer one is there. */
-static void test_link_set_back(void **state)
+TEST_CASE_WITH(test_link_set_back, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .version = SPAN_LIT("0.1.0")};
@@ -326,7 +326,7 @@ static void test_link_set_back(void **state)
 }
 
 /* 6.1: a copy of the folder in which the link became a file, and one without it. */
-static void test_link_copied(void **state)
+TEST_CASE_WITH(test_link_copied, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .version = SPAN_LIT("0.1.0")};
@@ -352,7 +352,7 @@ static void test_link_copied(void **state)
 }
 
 /* 6.2: a file that was left before its first checkpoint is seen, since it would never be finished; another program's is none. */
-static void test_known_by_its_log(void **state)
+TEST_CASE_WITH(test_known_by_its_log, setup, teardown)
 {
     struct bench *bench = *state;
     struct db *db;
@@ -367,7 +367,7 @@ static void test_known_by_its_log(void **state)
 }
 
 /* 11.11: while nobody does anything, a commit looks at no file; where the files cannot be watched, each does. */
-static void test_looks_when_told(void **state)
+TEST_CASE_WITH(test_looks_when_told, setup, teardown)
 {
     struct bench *bench = *state;
     int before;
@@ -403,7 +403,7 @@ static void move(struct bench *bench, const char *from, const char *to)
 }
 
 /* 1.25: the very next call after the file, its folder or a folder above it was moved is denied; each goes on when it is back. */
-static void test_moved(void **state)
+TEST_CASE_WITH(test_moved, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_file file = bench->file;
@@ -437,7 +437,7 @@ static void test_moved(void **state)
 }
 
 /* 1.25: a file that takes the place of the one that was just opened is not written, nor taken for it. */
-static void test_swapped_before_the_first_look(void **state)
+TEST_CASE_WITH(test_swapped_before_the_first_look, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .version = SPAN_LIT("0.1.0")};
@@ -459,19 +459,5 @@ static void test_swapped_before_the_first_look(void **state)
     call_some(bench, 3);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
-        TEST(test_log_taken_away_beside_a_reader), TEST(test_log_taken_away_beside_a_checkpoint),
-        TEST(test_index_made), TEST(test_packed),
-        TEST(test_a_row_of_somebody_else), TEST(test_mode_changed),
-        TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
-        TEST(test_link_copied), TEST(test_known_by_its_log), TEST(test_looks_when_told), TEST(test_moved),
-        TEST(test_swapped_before_the_first_look),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -37,7 +37,7 @@ static void fail_a_batch(struct audit *audit)
 }
 
 /* 1.25, 1.26 */
-static void test_room_comes_back_once(void **state)
+TEST_CASE(test_room_comes_back_once)
 {
     struct audit_file file;
     struct audit *audit;
@@ -45,7 +45,6 @@ static void test_room_comes_back_once(void **state)
     struct audit_decision call = audit_call("t", "c");
     struct audit_result result = {.outcome = OUTCOME_NOT_SENT, .reason = REASON_AGENT_GONE, .upstream_us = -1};
 
-    (void)state;
     audit_file_init(&file);
     audit = open_still(&file);
     ring = audit_ring(audit, 0);
@@ -69,7 +68,7 @@ static void test_room_comes_back_once(void **state)
 }
 
 /* 10.28: a second outcome of one call is a fault of ours: it is not written, all else is, and calls are denied from then on. */
-static void test_second_outcome_denies(void **state)
+TEST_CASE(test_second_outcome_denies)
 {
     const struct audit_decision decision = audit_call("acme", "c");
     struct audit_result result = audit_answer(0);
@@ -79,7 +78,6 @@ static void test_second_outcome_denies(void **state)
     struct audit_ring *ring;
     uint64_t first, second, ticket;
 
-    (void)state;
     audit_file_init(&file);
     audit = open_still(&file);
     ring = audit_ring(audit, 0);
@@ -105,7 +103,7 @@ static void count_up(void *context)
 }
 
 /* 10.28: what waits in a ring and cannot be read is denied, at once, and what stood before it is written. */
-static void test_lost_ring_denies(void **state)
+TEST_CASE(test_lost_ring_denies)
 {
     const struct audit_decision decision = audit_call("acme", "c");
     struct audit_file file;
@@ -115,7 +113,6 @@ static void test_lost_ring_denies(void **state)
     uint32_t no_length = UINT32_MAX;
     int woken = 0;
 
-    (void)state;
     audit_file_init(&file);
     audit = open_still(&file);
     ring = audit_ring(audit, 0);
@@ -134,10 +131,4 @@ static void test_lost_ring_denies(void **state)
     audit_file_fini(&file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once), cmocka_unit_test(test_second_outcome_denies),
-                                       cmocka_unit_test(test_lost_ring_denies)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

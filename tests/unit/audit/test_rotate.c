@@ -35,7 +35,7 @@ static void finished(struct bench *bench)
 
 /* ---- the tests --------------------------------------------------------------------------------------------------- */
 
-static void test_goes_on(void **state)
+TEST_CASE_WITH(test_goes_on, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -74,7 +74,7 @@ static void test_goes_on(void **state)
 }
 
 /* What was open over a rotation and a crash is `unknown`, once. */
-static void test_open_over_a_restart(void **state)
+TEST_CASE_WITH(test_open_over_a_restart, setup, teardown)
 {
     struct bench *bench = *state;
     uint64_t held;
@@ -128,7 +128,7 @@ static void archive_thrice(struct bench *bench)
         archive(bench);
 }
 
-static void test_under_load(void **state)
+TEST_CASE_WITH(test_under_load, setup, teardown)
 {
     struct bench *bench = *state;
     uint64_t calls;
@@ -152,7 +152,7 @@ static void await_rotations(struct bench *bench)
     }
 }
 
-static void test_by_size(void **state)
+TEST_CASE_WITH(test_by_size, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -170,7 +170,7 @@ static void test_by_size(void **state)
 
 /* Who reads keeps what they see, and holds up neither the rotation nor a call; the file that was left is finished when they have
  * gone. */
-static void test_beside_a_reader(void **state)
+TEST_CASE_WITH(test_beside_a_reader, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -208,7 +208,7 @@ static void test_beside_a_reader(void **state)
 }
 
 /* A call that is answered in the file's very last commit is not open in the next one; one that is permitted there is. */
-static void test_in_the_last_commit(void **state)
+TEST_CASE_WITH(test_in_the_last_commit, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 2, .version = SPAN_LIT("0.1.0"), .checkpoints = bench->conf};
@@ -237,7 +237,7 @@ static void test_in_the_last_commit(void **state)
 }
 
 /* Something of another trail has the name already: nothing is overwritten, and the audit goes on. */
-static void test_a_name_that_is_taken(void **state)
+TEST_CASE_WITH(test_a_name_that_is_taken, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_done done;
@@ -262,7 +262,7 @@ static void test_a_name_that_is_taken(void **state)
 }
 
 /* As long as the new file's name may not be on the disk, nobody is told of a row in it. */
-static void test_a_name_that_is_not_synced(void **state)
+TEST_CASE_WITH(test_a_name_that_is_not_synced, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "unsynced");
@@ -308,7 +308,7 @@ static void assert_mode(const char *path, const char *mode)
 }
 
 /* What else may lie beside an audit: nothing of it is waited for, followed or changed. The audit's path may have no folder. */
-static void test_strangers(void **state)
+TEST_CASE_WITH(test_strangers, setup, teardown)
 {
     struct bench *bench = *state;
     struct finisher finisher = {.audit = "audit.db", .live = 2};
@@ -427,7 +427,7 @@ static int by_bytes(const void *one, const void *other)
 }
 
 /* Hundreds of them in one life leave neither a file open nor memory behind. A slow disk does fewer in the time. */
-static void test_hundreds(void **state)
+TEST_CASE_WITH(test_hundreds, setup, teardown)
 {
     struct bench *bench = *state;
     struct timespec began, now;
@@ -491,7 +491,7 @@ static bool die_at(struct bench *bench, int at, uint64_t *durable)
     return WIFSIGNALED(status);
 }
 
-static void test_killed_at_every_step(void **state)
+TEST_CASE_WITH(test_killed_at_every_step, setup, teardown)
 {
     struct bench *bench = *state;
     uint64_t durable = 0;
@@ -542,7 +542,7 @@ static bool die_settling_at(const struct audit_file *sealed, int at)
 }
 
 /* What is left halfway is whole for who may not write beside it, too, when the next gate has started. */
-static void test_killed_while_it_settles(void **state)
+TEST_CASE_WITH(test_killed_while_it_settles, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_file sealed;
@@ -579,22 +579,7 @@ static void begin_without_caches(char *const *argv)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_goes_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_open_over_a_restart, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_under_load, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_by_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_beside_a_reader, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_in_the_last_commit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_name_that_is_taken, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_name_that_is_not_synced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_strangers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hundreds, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_while_it_settles, setup, teardown),
-    };
-
     (void)argc;
     begin_without_caches(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

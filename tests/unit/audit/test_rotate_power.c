@@ -437,7 +437,7 @@ static int remove_one(const char *path, const struct stat *there, int kind, stru
     return remove(path);
 }
 
-static void test_every_disk(void **state)
+TEST_CASE_WITH(test_every_disk, setup, teardown)
 {
     struct bench *bench = *state;
     struct bench after = *bench;
@@ -466,9 +466,7 @@ static void test_every_disk(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_every_disk, setup, teardown)};
-
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

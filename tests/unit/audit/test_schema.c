@@ -39,7 +39,7 @@ static int setup_signed(void **state)
 
 /* 10.31: what somebody plants never keeps a row from its table, and the file is left, whether it was planted before a start or under
  * a running writer. */
-static void test_planted(void **state)
+TEST_CASE_WITH(test_planted, setup, teardown)
 {
     static const char *const planted[] = {
         "CREATE TRIGGER silent BEFORE INSERT ON decision BEGIN SELECT RAISE(IGNORE); END",
@@ -169,7 +169,8 @@ static void left(struct bench *bench, const char *sql, const char *last, bool ru
     bench->audit = bench->open(&bench->file);
 }
 
-static void test_rows_refused(void **state)
+TEST_ALSO_WITH(test_rows_refused, test_rows_refused_signed, setup_signed, teardown)
+TEST_CASE_WITH(test_rows_refused, setup, teardown)
 {
     static const struct { const char *index, *last; bool takes_seal; } planted[] = {
         {"CREATE UNIQUE INDEX theirs ON decision(verdict) WHERE seq >= (LAST)", "SELECT max(seq) FROM decision", true},
@@ -185,7 +186,8 @@ static void test_rows_refused(void **state)
     }
 }
 
-static void test_other_tables(void **state)
+TEST_ALSO_WITH(test_other_tables, test_other_tables_signed, setup_signed, teardown)
+TEST_CASE_WITH(test_other_tables, setup, teardown)
 {
     static const struct { const char *sql, *named; } planted[] = {
         {"ALTER TABLE decision RENAME TO kept; CREATE VIEW decision AS SELECT * FROM kept", "decision is not as the gate made it"},
@@ -209,7 +211,7 @@ static void test_other_tables(void **state)
 
 /* 10.31: what a file that is left says of open permits is what the next one begins with, also where outcomes came with the row that was
  * refused. */
-static void test_seal_counts_what_is_open(void **state)
+TEST_CASE_WITH(test_seal_counts_what_is_open, setup, teardown)
 {
     const struct audit_decision call = audit_call("acme", "told");
     struct bench *bench = *state;
@@ -230,7 +232,7 @@ static void test_seal_counts_what_is_open(void **state)
 }
 
 /* 10.31: what is no schema, but says whose a file is: put right again, and told. */
-static void test_other_numbers(void **state)
+TEST_CASE_WITH(test_other_numbers, setup_signed, teardown)
 {
     static const char *const numbers[] = {"PRAGMA application_id = 7", "PRAGMA user_version = 9"};
     struct bench *bench = *state;
@@ -253,7 +255,7 @@ static void test_other_numbers(void **state)
 }
 
 /* 10.31: rows that cannot be read are a loss, which no start passes over. */
-static void test_row_tables_gone(void **state)
+TEST_CASE_WITH(test_row_tables_gone, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_conf conf = {.path = bench->file.path, .rings = 1};
@@ -268,15 +270,4 @@ static void test_row_tables_gone(void **state)
     bench->audit = bench->open(&bench->file);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define TEST_SIGNED(name) cmocka_unit_test_setup_teardown(name, setup_signed, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_planted), TEST(test_rows_refused), TEST_SIGNED(test_rows_refused), TEST(test_seal_counts_what_is_open),
-        TEST(test_other_tables), TEST_SIGNED(test_other_tables), TEST_SIGNED(test_other_numbers), TEST(test_row_tables_gone),
-    };
-
-    return cmocka_run_group_tests(tests, make_key, free_key);
-}
+TEST_MAIN(make_key, free_key)

@@ -211,26 +211,22 @@ static void run_all(enum fault_pages pages)
     sign_key_free(&key);
 }
 
-static void test_pages_kept(void **state)
+TEST_CASE(test_pages_kept)
 {
-    (void)state;
     run_all(PAGES_KEPT);
 }
 
-static void test_pages_dropped(void **state)
+TEST_CASE(test_pages_dropped)
 {
-    (void)state;
     bench.signs_elsewhere = true; /* 4.15: as the gate does, in another process */
     run_all(PAGES_DROPPED);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_kept), cmocka_unit_test(test_pages_dropped)};
-
     if (access("/dev/shm", W_OK) == 0) /* the disk is simulated; no real one need be waited for */
         (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);
     (void)setenv("CALLGATE_HASTE", "20", 1); /* an outage a sync */
     fault_vfs_install();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

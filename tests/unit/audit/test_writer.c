@@ -36,7 +36,7 @@ static int teardown(void **state)
 #define expect(file, sql, want) assert_string_equal(audit_file_ask(file, sql), want)
 
 /* 1.24: every column comes back as it was put */
-static void test_every_field_of_a_decision(void **state)
+TEST_CASE_WITH(test_every_field_of_a_decision, setup, teardown)
 {
     static const char sql[] =
         "SELECT json_array(seq, time_us, tenant, principal, authentication, client, hex(session), node, correlation, "
@@ -81,7 +81,7 @@ static void test_every_field_of_a_decision(void **state)
 }
 
 /* 1.24: what is not there is NULL, and NULL is not the empty text */
-static void test_absent_fields(void **state)
+TEST_CASE_WITH(test_absent_fields, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -101,7 +101,7 @@ static void test_absent_fields(void **state)
 }
 
 /* 1.24 */
-static void test_every_field_of_an_outcome(void **state)
+TEST_CASE_WITH(test_every_field_of_an_outcome, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -134,7 +134,7 @@ static void test_every_field_of_an_outcome(void **state)
 }
 
 /* 9.2: what rules for answers did is told where room was asked for it; too long a JSON is left out, a text is cut. */
-static void test_what_was_done_to_an_answer(void **state)
+TEST_CASE_WITH(test_what_was_done_to_an_answer, setup, teardown)
 {
     static char id[2 * AUDIT_SAID_TEXT_BYTES], found[2 * AUDIT_SAID_JSON_BYTES];
     struct audit_file *file = *state;
@@ -173,7 +173,7 @@ static void test_what_was_done_to_an_answer(void **state)
 }
 
 /* 1.24: digests are salted, each row with its own salt, and are what the paper says */
-static void test_digests(void **state)
+TEST_CASE_WITH(test_digests, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -198,7 +198,7 @@ static void test_digests(void **state)
 }
 
 /* 1.24, 1.28: events, and the views over all */
-static void test_events_and_views(void **state)
+TEST_CASE_WITH(test_events_and_views, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 2);
@@ -250,7 +250,7 @@ static void expect_whole(const struct audit_file *file, uint64_t rows)
 }
 
 /* 1.24: tenants' chains, over restarts and more tenants than the writer remembers between them */
-static void test_chain_over_restarts(void **state)
+TEST_CASE_WITH(test_chain_over_restarts, setup, teardown)
 {
     struct audit_file *file = *state;
     char tenant[16];
@@ -270,7 +270,7 @@ static void test_chain_over_restarts(void **state)
 }
 
 /* 1.24, 6.1: the views find all rows; a start reads the tenants' last rows from the file */
-static void test_finding_rows(void **state)
+TEST_CASE_WITH(test_finding_rows, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -307,7 +307,7 @@ static void test_finding_rows(void **state)
 }
 
 /* 1.26: what a crash left open is `unknown` at the next start; what stop left open too */
-static void test_unfinished_becomes_unknown(void **state)
+TEST_CASE_WITH(test_unfinished_becomes_unknown, setup, teardown)
 {
     struct audit_file *file = *state;
     const struct audit_decision decision = audit_call("acme", "c");
@@ -353,7 +353,7 @@ static long random_nap(void)
 }
 
 /* 1.27: killed at random, twenty times on one file: whole, and nobody was told what is not there */
-static void test_killed_at_random(void **state)
+TEST_CASE_WITH(test_killed_at_random, setup, teardown)
 {
     struct audit_file *file = *state;
     int told[2];
@@ -398,7 +398,7 @@ static void test_killed_at_random(void **state)
 }
 
 /* 1.27 */
-static void test_second_gate_is_refused(void **state)
+TEST_CASE_WITH(test_second_gate_is_refused, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1), *second;
@@ -419,7 +419,7 @@ static void test_second_gate_is_refused(void **state)
 }
 
 /* 1.24: a clock that jumps back changes nothing but what rows say of the time */
-static void test_clock_jumps_back(void **state)
+TEST_CASE_WITH(test_clock_jumps_back, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -439,7 +439,7 @@ static void test_clock_jumps_back(void **state)
 }
 
 /* 1.24: nobody changes a row by mistake; values go only after an erasure was recorded */
-static void test_triggers(void **state)
+TEST_CASE_WITH(test_triggers, setup, teardown)
 {
     static const char *const refused[] = {
         "UPDATE decision SET tenant = 'x'", "DELETE FROM decision", "UPDATE outcome SET outcome = 'x'", "DELETE FROM outcome",
@@ -478,7 +478,7 @@ static void test_triggers(void **state)
 }
 
 /* 1.25: a row is on disk when its fate is told; outcomes wait for company, 10 ms at most */
-static void test_outcomes_start_no_commit(void **state)
+TEST_CASE_WITH(test_outcomes_start_no_commit, setup, teardown)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -510,7 +510,7 @@ static void wake(void *context)
 }
 
 /* 1.25 */
-static void test_worker_is_woken_once_a_commit(void **state)
+TEST_CASE_WITH(test_worker_is_woken_once_a_commit, setup, teardown)
 {
     struct audit_file *file = *state;
     const struct audit_conf conf = {.path = file->path, .rings = 2, .node = "n"};
@@ -535,7 +535,7 @@ static void test_worker_is_woken_once_a_commit(void **state)
 }
 
 /* 11.7: what is no audit trail, or one of other tables, is left alone. */
-static void test_foreign_files(void **state)
+TEST_CASE_WITH(test_foreign_files, setup, teardown)
 {
     struct audit_file *file = *state;
     const struct audit_conf conf = {.path = file->path, .rings = 1};
@@ -560,7 +560,7 @@ static void test_foreign_files(void **state)
 }
 
 /* A gate does not go on behind an end that somebody changed. */
-static void test_broken_end_is_refused(void **state)
+TEST_CASE_WITH(test_broken_end_is_refused, setup, teardown)
 {
     struct audit_file *file = *state;
     const struct audit_conf conf = {.path = file->path, .rings = 1};
@@ -577,17 +577,4 @@ static void test_broken_end_is_refused(void **state)
     assert_non_null(strstr(why.text, "row 2 is not what was written"));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_every_field_of_a_decision), TEST(test_absent_fields), TEST(test_every_field_of_an_outcome),
-        TEST(test_what_was_done_to_an_answer),
-        TEST(test_digests), TEST(test_events_and_views), TEST(test_chain_over_restarts), TEST(test_finding_rows),
-        TEST(test_unfinished_becomes_unknown), TEST(test_killed_at_random), TEST(test_second_gate_is_refused),
-        TEST(test_clock_jumps_back), TEST(test_triggers), TEST(test_outcomes_start_no_commit),
-        TEST(test_worker_is_woken_once_a_commit), TEST(test_foreign_files), TEST(test_broken_end_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -204,7 +204,7 @@ static void test_proofs_over_two_files(const struct bench *bench, const struct v
     buf_fini(&proof);
 }
 
-static void test_two_files(void **state)
+TEST_CASE_WITH(test_two_files, setup, teardown)
 {
     struct bench *bench = *state;
     struct verify_report first, second;
@@ -225,7 +225,7 @@ static void test_two_files(void **state)
 }
 
 /* What does not fit together is found. */
-static void test_other_beginnings(void **state)
+TEST_CASE_WITH(test_other_beginnings, setup, teardown)
 {
     static const char *const changes[] = {
         "DELETE FROM tenant_start WHERE tenant = 'acme'", "UPDATE tenant_start SET hash = randomblob(32) WHERE tenant = 'beta'",
@@ -257,12 +257,4 @@ static void test_other_beginnings(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_two_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_beginnings, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

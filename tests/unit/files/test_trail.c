@@ -96,12 +96,11 @@ static const char *ask(bool all, const struct query *query)
     return seen.text;
 }
 
-static void test_chain_of_files(void **state)
+TEST_CASE_WITH(test_chain_of_files, setup, teardown)
 {
     struct trail trail;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
     assert_int_equal(trail.count, 3);
     assert_non_null(strstr(trail.files[0].path, "/audit-1-3.db"));
@@ -114,9 +113,8 @@ static void test_chain_of_files(void **state)
     trail_fini(&trail);
 }
 
-static void test_asked_in_order(void **state)
+TEST_CASE_WITH(test_asked_in_order, setup, teardown)
 {
-    (void)state;
     assert_string_equal(ask(false, &(struct query){0}), "10 11 ");
     assert_string_equal(ask(true, &(struct query){0}), "1 2 3 4 5 6 7 8 9 10 11 ");
     assert_string_equal(ask(true, &(struct query){.limit = 4}), "8 9 10 11 ");
@@ -128,13 +126,12 @@ static void test_asked_in_order(void **state)
 }
 
 /* What is not there is said, and is no reason to show nothing. */
-static void test_a_missing_file(void **state)
+TEST_CASE_WITH(test_a_missing_file, setup, teardown)
 {
     struct trail trail;
     struct why why = {0};
     char path[200];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/audit-1-3.db", file.folder);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
@@ -180,12 +177,11 @@ static void change(const char *name, const char *sql)
                         "1, 0, 0, 0, 5, 5, zeroblob(32), 'redact', 'cards', " \
                         "'{\"iban\":2,\"email\":1}', '[{\"id\":\"cards\"},{\"id\":\"seen\"}]'); "
 
-static void test_followed_as_they_end(void **state)
+TEST_CASE_WITH(test_followed_as_they_end, setup, teardown)
 {
     struct follow *follow;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(follow_open(file.path, &follow, &why), CODE_OK);
     followed = (struct seen){.len = 0};
     assert_int_equal(follow_last(follow, &(struct query){0}, 1, see, &followed, &why), CODE_OK);
@@ -225,13 +221,12 @@ int stat(const char *path, struct stat *there)
     return real.call(path, there);
 }
 
-static void test_followed_from_the_middle_of_a_rotation(void **state)
+TEST_CASE_WITH(test_followed_from_the_middle_of_a_rotation, setup, teardown)
 {
     char told[2 * sizeof followed.text], sealed[200];
     struct follow *follow;
     struct why why = {0};
 
-    (void)state;
     make(&file, "spare.db", 11, 21, 2, 23);
     for (int looks = 1; looks <= 4; looks++) {
         looks_left = looks;
@@ -251,12 +246,11 @@ static void test_followed_from_the_middle_of_a_rotation(void **state)
     }
 }
 
-static void test_followed_over_rotations(void **state)
+TEST_CASE_WITH(test_followed_over_rotations, setup, teardown)
 {
     struct follow *follow;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(follow_open(file.path, &follow, &why), CODE_OK);
     followed = (struct seen){.len = 0};
     assert_int_equal(follow_last(follow, &(struct query){0}, 0, see, &followed, &why), CODE_OK);
@@ -304,7 +298,7 @@ static const char *entries(const struct query *query)
 }
 
 /* A call that was under way when its file was sealed has its outcome in the next one. */
-static void test_an_outcome_behind_a_rotation(void **state)
+TEST_CASE_WITH(test_an_outcome_behind_a_rotation, setup, teardown)
 {
     struct query query = {.after_seq = 11, .limit = 1, .order = QUERY_OLDEST_FIRST};
     const struct stats_group *const *groups;
@@ -313,7 +307,6 @@ static void test_an_outcome_behind_a_rotation(void **state)
     struct follow *follow;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(follow_open(file.path, &follow, &why), CODE_OK);
     assert_int_equal(follow_last(follow, &query, 0, see, &followed, &why), CODE_OK);
     change("audit.db", PERMIT(12) );
@@ -355,13 +348,12 @@ static void test_an_outcome_behind_a_rotation(void **state)
 }
 
 /* 6.3: a call that lasted over two rotations. */
-static void test_an_outcome_two_files_behind(void **state)
+TEST_CASE_WITH(test_an_outcome_two_files_behind, setup, teardown)
 {
     struct stats *stats;
     struct trail trail;
     struct why why = {0};
 
-    (void)state;
     change("audit.db", PERMIT(12) DENY(13, 33));
     rotate("audit-10-13.db");
     make(&file, "audit.db", 13, 33, 1, 40);
@@ -380,14 +372,13 @@ static void test_an_outcome_two_files_behind(void **state)
 }
 
 /* 6.3: a rotation between the look and the reading leaves no file out. */
-static void test_a_link_that_moves_on(void **state)
+TEST_CASE_WITH(test_a_link_that_moves_on, setup, teardown)
 {
     static struct seen seen;
     struct trail trail;
     struct why why = {0};
     bool more;
 
-    (void)state;
     rotate("audit-10-11.db");
     assert_int_equal(symlink("audit-10-11.db", file.path), 0);
     assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
@@ -402,14 +393,13 @@ static void test_a_link_that_moves_on(void **state)
 }
 
 /* What cannot be looked at for the moment is no gap. */
-static void test_one_that_is_being_finished(void **state)
+TEST_CASE_WITH(test_one_that_is_being_finished, setup, teardown)
 {
     char path[sizeof file.path + 16];
     struct trail trail;
     struct why why = {0};
     struct db *db;
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%.*saudit-4-9.db", (int)(strlen(file.path) - strlen("audit.db")), file.path);
     assert_int_equal(db_open(path, DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"), CODE_OK);
@@ -423,9 +413,8 @@ static void test_one_that_is_being_finished(void **state)
 }
 
 /* Somebody who looks into what was done to a file can still ask it. */
-static void test_a_damaged_file_answers(void **state)
+TEST_CASE_WITH(test_a_damaged_file_answers, setup, teardown)
 {
-    (void)state;
     change("audit.db", "DROP TRIGGER file_delete; DROP TRIGGER decision_update; DELETE FROM file; UPDATE decision SET hash = x'00'");
     assert_string_equal(ask(true, &(struct query){0}), "10 11 ");
     change("audit-4-9.db", "DROP TRIGGER decision_update; UPDATE decision SET hash = x'00' WHERE seq = 9");
@@ -449,11 +438,10 @@ static enum code go_on(int64_t seq, bool is_known)
 }
 
 /* What lies between is never passed over. */
-static void test_places_that_are_not_there(void **state)
+TEST_CASE_WITH(test_places_that_are_not_there, setup, teardown)
 {
     char path[200];
 
-    (void)state;
     assert_int_equal(go_on(0, false), CODE_OK);
     assert_string_equal(followed.text, "d1: d2: d3: "); /* a turn is of one file */
     assert_int_equal(go_on(3, true), CODE_DENIED);      /* a file begins behind it, and names another hash */
@@ -470,13 +458,12 @@ static void test_places_that_are_not_there(void **state)
 }
 
 /* The window that is looked at from the end grows until enough is found. */
-static void test_the_last_of_many(void **state)
+TEST_CASE_WITH(test_the_last_of_many, setup, teardown)
 {
     struct query query = {.principal = SPAN_LIT("rare")};
     struct follow *follow;
     struct why why = {0};
 
-    (void)state;
     change("audit.db", "INSERT INTO decision (seq, time_us, principal, arguments_cut, arguments_redacted, verdict, reason, "
                        "expects_outcome, hash) WITH RECURSIVE n(i) AS (VALUES (12) UNION ALL SELECT i + 1 FROM n WHERE i < 6000) "
                        "SELECT i, 1, CASE WHEN i IN (40, 3000, 5999) THEN 'rare' END, 0, 0, 'deny', 'forbidden', 0, zeroblob(32) FROM n");
@@ -492,7 +479,7 @@ static void test_the_last_of_many(void **state)
 }
 
 /* The same with the gate's own rotation. */
-static void test_a_real_rotation(void **state)
+TEST_CASE(test_a_real_rotation)
 {
     struct audit_file real;
     struct audit_done done = {.code = CODE_BUSY};
@@ -507,7 +494,6 @@ static void test_a_real_rotation(void **state)
     uint64_t seq;
     bool more;
 
-    (void)state;
     audit_file_init(&real);
     audit = audit_file_open(&real, 1);
     assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq), AUDIT_DURABLE);
@@ -541,24 +527,4 @@ static void test_a_real_rotation(void **state)
     audit_file_fini(&real);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_chain_of_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_asked_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_missing_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_followed_as_they_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_followed_from_the_middle_of_a_rotation, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_followed_over_rotations, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_last_of_many, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_outcome_behind_a_rotation, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_outcome_two_files_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_link_that_moves_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_that_is_being_finished, setup, teardown),
-        cmocka_unit_test(test_a_real_rotation),
-        cmocka_unit_test_setup_teardown(test_a_damaged_file_answers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_places_that_are_not_there, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -41,7 +41,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_vector(void **state)
+TEST_CASE_WITH(test_vector, setup, teardown)
 {
     struct signer *signer = *state;
     struct buf line;
@@ -57,7 +57,7 @@ static void test_vector(void **state)
 }
 
 /* Each byte of the line and of the text, one bit changed. */
-static void test_changed(void **state)
+TEST_CASE_WITH(test_changed, setup, teardown)
 {
     struct signer *signer = *state;
     char text[] = TEXT, line[] = LINE;
@@ -76,7 +76,7 @@ static void test_changed(void **state)
 }
 
 /* Others' lines, another name for the same key, a plain signature of the same key, two lines, half a line. */
-static void test_others(void **state)
+TEST_CASE_WITH(test_others, setup, teardown)
 {
     struct signer *signer = *state;
     struct note_key other = signer->known;
@@ -99,7 +99,7 @@ static void test_others(void **state)
 }
 
 /* Under a note it is one line more, which readers of notes pass over, and which is no signature of the log. */
-static void test_under_a_note(void **state)
+TEST_CASE_WITH(test_under_a_note, setup, teardown)
 {
     struct signer *signer = *state;
     struct note_key log = {.name = ""};
@@ -116,14 +116,4 @@ static void test_under_a_note(void **state)
     buf_fini(&note);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_vector, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_under_a_note, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

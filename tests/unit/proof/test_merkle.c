@@ -33,7 +33,7 @@ static void root_of(uint64_t begin, uint64_t end, unsigned char root[DIGEST_BYTE
 }
 
 /* The leaves and roots that implementations of RFC 6962 share. */
-static void test_vectors(void **state)
+TEST_CASE(test_vectors)
 {
     static const char *const entries[] = {"", "00", "10", "2021", "3031", "40414243", "5051525354555657",
                                           "606162636465666768696a6b6c6d6e6f"};
@@ -49,7 +49,6 @@ static void test_vectors(void **state)
     };
     struct merkle tree = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         unsigned char entry[16], leaf[DIGEST_BYTES], root[DIGEST_BYTES];
         char hex[2 * DIGEST_BYTES + 1] = {0};
@@ -69,12 +68,11 @@ static void make_leaves(void)
         merkle_leaf(span_of(&i, sizeof i), leaves[i]);
 }
 
-static void test_peaks(void **state)
+TEST_CASE(test_peaks)
 {
     unsigned char root[DIGEST_BYTES], other[DIGEST_BYTES], saved[MERKLE_PEAKS * DIGEST_BYTES];
     struct merkle tree = {0}, again;
 
-    (void)state;
     make_leaves();
     for (uint64_t size = 0; size < LEAVES; size++) {
         merkle_root(&tree, root);
@@ -96,12 +94,11 @@ static size_t prove(const struct merkle_range *ranges, size_t count, unsigned ch
     return count;
 }
 
-static void test_inclusion(void **state)
+TEST_CASE(test_inclusion)
 {
     struct merkle_range ranges[MERKLE_PROOF_MAX];
     unsigned char proof[MERKLE_PROOF_MAX][DIGEST_BYTES], root[DIGEST_BYTES];
 
-    (void)state;
     make_leaves();
     for (uint64_t size = 1; size <= LEAVES; size++)
         for (uint64_t index = 0; index < size; index++) {
@@ -117,12 +114,11 @@ static void test_inclusion(void **state)
         }
 }
 
-static void test_consistency(void **state)
+TEST_CASE(test_consistency)
 {
     struct merkle_range ranges[MERKLE_PROOF_MAX];
     unsigned char proof[MERKLE_PROOF_MAX][DIGEST_BYTES], root[DIGEST_BYTES], old_root[DIGEST_BYTES];
 
-    (void)state;
     make_leaves();
     for (uint64_t size = 1; size <= LEAVES; size++)
         for (uint64_t old = 1; old <= size; old++) {
@@ -141,12 +137,4 @@ static void test_consistency(void **state)
     assert_false(merkle_goes_on(5, root, 5, root, proof, 1)); /* nothing that is not looked at */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_peaks), cmocka_unit_test(test_inclusion),
-        cmocka_unit_test(test_consistency),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

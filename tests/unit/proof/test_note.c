@@ -54,7 +54,7 @@ static void sign(struct signer *signer, uint64_t size)
     buf_fini(&text);
 }
 
-static void test_round(void **state)
+TEST_CASE_WITH(test_round, setup, teardown)
 {
     struct signer *signer = *state;
     struct note note;
@@ -67,7 +67,7 @@ static void test_round(void **state)
 }
 
 /* The note and the key that the documentation of Go's sumdb/note shows. */
-static void test_of_others(void **state)
+TEST_CASE_WITH(test_of_others, setup, teardown)
 {
     static const char text[] = "If you think cryptography is the answer to your problem,\n"
                                "then you don't know what your problem is.\n\n"
@@ -78,7 +78,6 @@ static void test_of_others(void **state)
     struct note note = {.text = span_text(body), .signatures = span_part(span_text(text), sizeof body, SIZE_MAX)};
     struct note_key key;
 
-    (void)state;
     assert_int_equal(note_key_read(SPAN_LIT("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW\n"), &key),
                      CODE_OK);
     assert_int_equal(note_verify(&note, &key), NOTE_SIGNED);
@@ -91,7 +90,7 @@ static void test_of_others(void **state)
 }
 
 /* Whichever byte of the whole note is changed: it is no note, not by this key, or forged. */
-static void test_every_byte(void **state)
+TEST_CASE_WITH(test_every_byte, setup, teardown)
 {
     struct signer *signer = *state;
     struct buf copy;
@@ -110,7 +109,7 @@ static void test_every_byte(void **state)
     buf_fini(&copy);
 }
 
-static void test_keys(void **state)
+TEST_CASE_WITH(test_keys, setup, teardown)
 {
     struct signer *signer = *state;
     struct note_key key;
@@ -135,7 +134,7 @@ static void test_keys(void **state)
     buf_fini(&text);
 }
 
-static void test_no_notes(void **state)
+TEST_CASE_WITH(test_no_notes, setup, teardown)
 {
     static const char *const wrong[] = {
         "", "\n", "\n\n", "a\n1\n" ROOT "\n", "a\n1\n" ROOT "\n\n", "a\n01\n" ROOT "\n\n" OTHERS,
@@ -148,7 +147,6 @@ static void test_no_notes(void **state)
     struct span file, one;
     struct note note;
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (note_read(span_text(wrong[i]), &note) != CODE_INVALID)
             fail_msg("taken for a note: %s", wrong[i]);
@@ -165,7 +163,7 @@ static void test_no_notes(void **state)
 }
 
 /* Several in a file, a torn one among them. */
-static void test_file(void **state)
+TEST_CASE_WITH(test_file, setup, teardown)
 {
     struct signer *signer = *state;
     struct span rest, one;
@@ -193,12 +191,4 @@ static void test_file(void **state)
     buf_fini(&file);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_round), TEST(test_of_others), TEST(test_every_byte), TEST(test_keys), TEST(test_no_notes), TEST(test_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

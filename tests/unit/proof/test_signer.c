@@ -95,7 +95,7 @@ static enum code sign(struct bench *bench, bool is_tentative)
     return code;
 }
 
-static void it_signs_what_grows(void **state)
+TEST_CASE_WITH(it_signs_what_grows, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -109,7 +109,7 @@ static void it_signs_what_grows(void **state)
     assert_false(signer_is_gone(bench->signer));
 }
 
-static void it_goes_on_from_where_the_log_stands(void **state)
+TEST_CASE_WITH(it_goes_on_from_where_the_log_stands, setup, teardown)
 {
     struct bench *bench = *state;
     unsigned char leaf[DIGEST_BYTES];
@@ -123,7 +123,7 @@ static void it_goes_on_from_where_the_log_stands(void **state)
     assert_ok(sign(bench, false));
 }
 
-static void it_signs_no_other_past(void **state)
+TEST_CASE_WITH(it_signs_no_other_past, setup, teardown)
 {
     struct bench *bench = *state;
     struct merkle at_ten;
@@ -151,7 +151,7 @@ static void it_signs_no_other_past(void **state)
     assert_true(signer_is_gone(bench->signer));
 }
 
-static void what_was_not_durable_comes_again(void **state)
+TEST_CASE_WITH(what_was_not_durable_comes_again, setup, teardown)
 {
     struct bench *bench = *state;
     struct merkle at_ten;
@@ -185,7 +185,7 @@ static void what_was_not_durable_comes_again(void **state)
 
 /* A rotation's checkpoint, whose rows are in the sealed file: whoever takes the gate over then cannot sign others in their place, and
  * a gate that opens its file anew goes on behind it. */
-static void what_is_durable_stays(void **state)
+TEST_CASE_WITH(what_is_durable_stays, setup, teardown)
 {
     struct bench *bench = *state;
     struct merkle at_ten, at_fifteen;
@@ -208,7 +208,7 @@ static void what_is_durable_stays(void **state)
     assert_ok(sign(bench, false));
 }
 
-static void it_begins_with_a_beginning(void **state)
+TEST_CASE_WITH(it_begins_with_a_beginning, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -216,14 +216,13 @@ static void it_begins_with_a_beginning(void **state)
     assert_int_equal(sign(bench, false), CODE_IO);
 }
 
-static void without_a_key_it_says_why(void **state)
+TEST_CASE(without_a_key_it_says_why)
 {
     const struct why why = {"the key is gone"};
     struct signer *signer;
     struct why said = {""};
     int ends[2];
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     signer_serve(ends[1], NULL, &why);
     (void)close(ends[1]);
@@ -232,17 +231,4 @@ static void without_a_key_it_says_why(void **state)
     assert_string_equal(said.text, "the key is gone");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_signs_what_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_goes_on_from_where_the_log_stands, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_signs_no_other_past, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_not_durable_comes_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_durable_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_begins_with_a_beginning, setup, teardown),
-        cmocka_unit_test(without_a_key_it_says_why),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -48,12 +48,11 @@ static void add(struct successions *all, size_t before, size_t after, uint64_t s
     buf_fini(&text);
 }
 
-static void test_both_keys_sign(void **state)
+TEST_CASE(test_both_keys_sign)
 {
     struct succession read;
     struct buf text, other;
 
-    (void)state;
     write_one(0, 1, 9, &text);
     assert_int_equal(succession_read(buf_peek(&text), &read), CODE_OK);
     assert_int_equal(read.size, 9);
@@ -87,11 +86,10 @@ static void expect(const struct successions *all, size_t given, const long long 
     }
 }
 
-static void test_what_follows(void **state)
+TEST_CASE(test_what_follows)
 {
     struct successions all = {.count = 0};
 
-    (void)state;
     add(&all, 1, 2, 20); /* in whatever order */
     add(&all, 0, 1, 10);
     expect(&all, 0, (long long[]){0, 0, 0, -1});
@@ -106,36 +104,24 @@ static void test_what_follows(void **state)
 }
 
 /* Who took a key that was replaced makes another its successor, at a size from before. */
-static void test_a_key_with_an_end_hands_over_to_nobody(void **state)
+TEST_CASE(test_a_key_with_an_end_hands_over_to_nobody)
 {
     struct successions all = {.count = 0};
 
-    (void)state;
     add(&all, 0, 1, 10);
     add(&all, 0, 3, 9);
     expect(&all, 1, (long long[]){10, 0, -1, -1});
     expect(&all, 0, (long long[]){0, 0, -1, 0}); /* who trusts that key trusts whom it signs for */
 }
 
-static void test_a_key_comes_back(void **state)
+TEST_CASE(test_a_key_comes_back)
 {
     struct successions all = {.count = 0};
 
-    (void)state;
     add(&all, 0, 1, 10);
     add(&all, 1, 0, 20);
     expect(&all, 0, (long long[]){0, 0, -1, -1});
     expect(&all, 1, (long long[]){0, 0, -1, -1});
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_keys_sign),
-        cmocka_unit_test(test_what_follows),
-        cmocka_unit_test(test_a_key_with_an_end_hands_over_to_nobody),
-        cmocka_unit_test(test_a_key_comes_back),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

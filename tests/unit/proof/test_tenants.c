@@ -6,13 +6,12 @@
 #include "fakes/cm.h"
 
 /* SHA-256 of 00 "T" 02 00000004 "acme" 01 0000000000000102 03 00000020 000102...1f, by Python's hashlib. */
-static void test_leaf(void **state)
+TEST_CASE(test_leaf)
 {
     static const char expected[] = "e7c321a8d87e67ace4bef4e4667475564e2b250f7cbe85f80e2864dc9a3eda96";
     unsigned char hash[DIGEST_BYTES], leaf[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
 
-    (void)state;
     for (unsigned i = 0; i < DIGEST_BYTES; i++)
         hash[i] = (unsigned char)i;
     tenants_leaf(SPAN_LIT("acme"), 0x102, hash, leaf);
@@ -20,9 +19,4 @@ static void test_leaf(void **state)
     assert_memory_equal(hex, expected, sizeof hex);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_leaf)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

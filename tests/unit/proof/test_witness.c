@@ -42,12 +42,11 @@ static void begin(struct witness *witness, unsigned at)
     assert_true(witness_begin(witness, &notes[at], span_of(peaks[at], peaks_len[at])));
 }
 
-static void test_goes_on(void **state)
+TEST_CASE(test_goes_on)
 {
     struct witness witness;
     uint64_t first;
 
-    (void)state;
     for (unsigned old = 0; old <= ROWS; old++)
         for (unsigned size = old; size <= ROWS; size++) {
             begin(&witness, old);
@@ -60,13 +59,12 @@ static void test_goes_on(void **state)
 }
 
 /* A row changed, left out, put in, or two in the other order; another root over as many rows. Nothing is forgotten by it. */
-static void test_forked(void **state)
+TEST_CASE(test_forked)
 {
     struct witness witness;
     struct note other = notes[ROWS];
     unsigned char changed[ROWS][DIGEST_BYTES];
 
-    (void)state;
     begin(&witness, 11);
     for (unsigned i = 11; i < ROWS; i++) {
         memcpy(changed, rows, sizeof rows);
@@ -92,11 +90,10 @@ static void test_forked(void **state)
     assert_int_equal(witness_check(&witness, &notes[ROWS], between(11, ROWS)), WITNESS_GOES_ON);
 }
 
-static void test_begin(void **state)
+TEST_CASE(test_begin)
 {
     struct witness witness;
 
-    (void)state;
     for (unsigned at = 1; at <= ROWS; at++) {
         assert_false(witness_begin(&witness, &notes[at], span_of(peaks[at - 1], peaks_len[at - 1])));
         assert_false(witness_begin(&witness, &notes[at], span_of(peaks[at], peaks_len[at] - 1)));
@@ -106,13 +103,4 @@ static void test_begin(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on),
-        cmocka_unit_test(test_forked),
-        cmocka_unit_test(test_begin),
-    };
-
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_MAIN(setup, NULL)

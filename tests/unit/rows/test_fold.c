@@ -51,7 +51,7 @@ static int taken(struct bench *bench, enum reason reason, const char *client, in
 }
 
 /* 1.26 */
-static void test_ten_rows_a_second_then_a_count(void **state)
+TEST_CASE_WITH(test_ten_rows_a_second_then_a_count, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -72,7 +72,7 @@ static void test_ten_rows_a_second_then_a_count(void **state)
 }
 
 /* 1.26 */
-static void test_ipv6_is_folded_by_64(void **state)
+TEST_CASE_WITH(test_ipv6_is_folded_by_64, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -91,7 +91,7 @@ static void test_ipv6_is_folded_by_64(void **state)
 }
 
 /* 1.26: many sources cannot take more memory, and no refusal goes uncounted */
-static void test_more_networks_than_slots(void **state)
+TEST_CASE_WITH(test_more_networks_than_slots, setup, teardown)
 {
     struct bench *bench = *state;
     int rows = 0, folded = 0;
@@ -123,7 +123,7 @@ static bool takes_call(struct bench *bench, const char *tenant, const char *tool
 
 /* 4.12: one principal's refusals are counted by it, whatever its address, and its names cannot break the event. 10.41: in its
  * tenant's chain, with the tool and the rule where all had the same. */
-static void test_principals(void **state)
+TEST_CASE_WITH(test_principals, setup, teardown)
 {
     struct bench *bench = *state;
     int folded = 0;
@@ -149,7 +149,7 @@ static void test_principals(void **state)
 }
 
 /* 10.41: two resources whose URIs begin alike are not told as one */
-static void test_long_names(void **state)
+TEST_CASE_WITH(test_long_names, setup, teardown)
 {
     struct bench *bench = *state;
     char uri[201] = {0};
@@ -165,11 +165,10 @@ static void test_long_names(void **state)
                                                      "json_extract(detail, '$.tool') IS NULL"), 1);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     struct fold *fold;
 
-    (void)state;
     mem_fail_at(1, 0);
     assert_int_equal(fold_new(&fold), CODE_NOMEM);
     mem_fail_at(0, 0);
@@ -177,16 +176,4 @@ static void test_out_of_memory(void **state)
     fold_free(&fold);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ten_rows_a_second_then_a_count, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_ipv6_is_folded_by_64, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_principals, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_more_networks_than_slots, setup, teardown),
-        cmocka_unit_test(test_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -135,11 +135,10 @@ static enum code put(struct insert *insert, const struct table *table, struct ro
     return code;
 }
 
-static void test_rows_are_their_own(void **state)
+TEST_CASE(test_rows_are_their_own)
 {
     static struct row row;
 
-    (void)state;
     for (int number = ROW_DECISION; number < ROW_TABLES; number++) {
         struct db *db = new_file();
         struct insert *insert;
@@ -158,14 +157,13 @@ static void test_rows_are_their_own(void **state)
 }
 
 /* After a failure nothing is known of what the parameters hold. */
-static void test_rows_after_one_that_failed(void **state)
+TEST_CASE(test_rows_after_one_that_failed)
 {
     static struct row row;
     struct db *db = new_file();
     struct insert *insert;
     struct table table;
 
-    (void)state;
     learn_columns(db, ROW_DECISION, &table);
     assert_int_equal(insert_new(db, ROW_DECISION, &insert), CODE_OK);
     for (int64_t seq = 1; seq <= ROWS; seq++) {
@@ -182,12 +180,4 @@ static void test_rows_after_one_that_failed(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_their_own),
-        cmocka_unit_test(test_rows_after_one_that_failed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

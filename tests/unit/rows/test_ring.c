@@ -42,7 +42,7 @@ static bool next(struct bench *bench, struct ring_view *view)
     return ring_next(bench->ring, &bench->scratch, &bench->at, ring_tail(bench->ring), view);
 }
 
-static void test_records_come_back_as_they_were(void **state)
+TEST_CASE_WITH(test_records_come_back_as_they_were, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "c-1");
@@ -74,7 +74,7 @@ static void test_records_come_back_as_they_were(void **state)
 }
 
 /* 11.2: by the table, as it got there: a column that is added to it is tested here. */
-static void test_every_number_and_text_comes_back(void **state)
+TEST_CASE_WITH(test_every_number_and_text_comes_back, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = {.verdict = AUDIT_PERMIT};
@@ -97,7 +97,7 @@ static void test_every_number_and_text_comes_back(void **state)
 #undef TEXT
 }
 
-static void test_long_texts_are_cut(void **state)
+TEST_CASE_WITH(test_long_texts_are_cut, setup, teardown)
 {
     static char text[200000];
     struct bench *bench = *state;
@@ -136,7 +136,7 @@ static void test_long_texts_are_cut(void **state)
 }
 
 /* A full ring says BUSY, and yet the outcome of every permit in it has its room. */
-static void test_room_for_outcomes_is_reserved(void **state)
+TEST_CASE_WITH(test_room_for_outcomes_is_reserved, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_decision decision = audit_call("acme", "c");
@@ -169,7 +169,7 @@ static void test_room_for_outcomes_is_reserved(void **state)
 }
 
 /* 11.11: a ring takes no more memory than it needs, and what stands in it stays while it grows. */
-static void test_grows(void **state)
+TEST_CASE_WITH(test_grows, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "c");
@@ -198,7 +198,7 @@ static void test_grows(void **state)
 }
 
 /* 4.19: an answer goes along where there is room; where there is none the outcome still comes, and its size is told. */
-static void test_answers_take_what_room_there_is(void **state)
+TEST_CASE_WITH(test_answers_take_what_room_there_is, setup, teardown)
 {
     static char text[AUDIT_ANSWER_BYTES + 10];
     struct bench *bench = *state;
@@ -236,7 +236,7 @@ static void test_answers_take_what_room_there_is(void **state)
 }
 
 /* 9.2: what rules for answers did is never lost for want of room: who gets none lets no answer go on. */
-static void test_room_for_what_was_done_is_kept(void **state)
+TEST_CASE_WITH(test_room_for_what_was_done_is_kept, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_decision decision = audit_call("acme", "c");
@@ -266,7 +266,7 @@ static void test_room_for_what_was_done_is_kept(void **state)
 }
 
 /* What failed gives its room back, whether or not its outcome was put already. */
-static void test_room_of_failed_decisions_comes_back(void **state)
+TEST_CASE_WITH(test_room_of_failed_decisions_comes_back, setup, teardown)
 {
     struct bench *bench = *state;
     const struct audit_decision decision = audit_call("acme", "c");
@@ -289,7 +289,7 @@ static void test_room_of_failed_decisions_comes_back(void **state)
     assert_int_equal(bench->ring->reserved - bench->ring->rooms_lost, 0);
 }
 
-static void test_down_counts_and_refuses(void **state)
+TEST_CASE_WITH(test_down_counts_and_refuses, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = audit_call("acme", "c");
@@ -306,7 +306,7 @@ static void test_down_counts_and_refuses(void **state)
     assert_int_equal(bench->ring->refused[REASON_NO_RULE], 1);
 }
 
-static void test_no_more_tickets_than_fates(void **state)
+TEST_CASE_WITH(test_no_more_tickets_than_fates, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_decision decision = {.time_us = 1};
@@ -350,7 +350,7 @@ static void produce(void *argument)
 }
 
 /* 1.25: two threads, no lock: every record whole and in order, whatever the wrapping */
-static void test_stress(void **state)
+TEST_CASE_WITH(test_stress, setup, teardown)
 {
     struct bench *bench = *state;
     struct thread thread = {0};
@@ -436,7 +436,7 @@ static void break_by_fate(struct bench *bench)
 }
 
 /* 10.28: what can only be a fault of ours denies from then on and aborts nobody; what the ring holds is whole. */
-static void test_faults_of_ours_deny(void **state)
+TEST_CASE(test_faults_of_ours_deny)
 {
     void (*const breaks[])(struct bench *) = {break_by_decision, break_by_query, break_by_result,
                                               break_by_two, break_by_said, break_by_fate};
@@ -445,7 +445,6 @@ static void test_faults_of_ours_deny(void **state)
     void *one;
     uint64_t ticket;
 
-    (void)state;
     for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
         struct bench *bench;
 
@@ -459,7 +458,7 @@ static void test_faults_of_ours_deny(void **state)
     }
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE_WITH(test_out_of_memory, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit_ring *ring;
@@ -472,23 +471,4 @@ static void test_out_of_memory(void **state)
     mem_fail_at(0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_records_come_back_as_they_were, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_number_and_text_comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_answers_take_what_room_there_is, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_room_for_what_was_done_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_down_counts_and_refuses, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_more_tickets_than_fates, setup, teardown),
-        cmocka_unit_test(test_faults_of_ours_deny),
-        cmocka_unit_test_setup_teardown(test_stress, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -24,13 +24,12 @@ static void expect_bytes(enum row_table table, const struct row_value *values, c
 }
 
 /* 1.24: the example of schema/audit-format.md, and each kind of value */
-static void test_canonical_bytes(void **state)
+TEST_CASE(test_canonical_bytes)
 {
     const struct row_value file[F_COUNT] = {row_int(0), row_int(1), row_int(2), row_blob("\xab\xcd", 2), row_null()};
     struct row_value event[E_COUNT] = {row_int(1), row_int(-2), row_null(), row_text(SPAN_LIT("")), row_text(SPAN_LIT("start")),
                                        row_blob("\x01\x02", 2), row_null()};
 
-    (void)state;
     expect_bytes(ROW_FILE, file, "46" "010000000000000000" "010000000000000001" "010000000000000002" "0300000002abcd");
     expect_bytes(ROW_EVENT, event, "45" "010000000000000001" "01fffffffffffffffe" "00" "0200000000" "02000000057374617274"
                                    "03000000020102");
@@ -40,12 +39,11 @@ static void test_canonical_bytes(void **state)
 }
 
 /* Long values go past the buffer in which small ones are gathered. */
-static void test_lengths_do_not_matter(void **state)
+TEST_CASE(test_lengths_do_not_matter)
 {
     static char text[5000];
     unsigned char got[DIGEST_BYTES], want[DIGEST_BYTES];
 
-    (void)state;
     memset(text, 'x', sizeof text);
     for (size_t len = 900; len < 1100; len++) {
         const struct row_value event[E_COUNT] = {row_int(1), row_int(2), row_null(), row_null(),
@@ -71,12 +69,11 @@ static void test_lengths_do_not_matter(void **state)
 }
 
 /* The chained columns, the hash and what is outside are all that schema/audit.sql declares, each once. */
-static void test_columns_are_the_schemas(void **state)
+TEST_CASE(test_columns_are_the_schemas)
 {
     struct db *db;
     struct why why;
 
-    (void)state;
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, audit_schema), CODE_OK);
     for (int table = 0; table < ROW_TABLES; table++) {
@@ -99,13 +96,4 @@ static void test_columns_are_the_schemas(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical_bytes),
-        cmocka_unit_test(test_lengths_do_not_matter),
-        cmocka_unit_test(test_columns_are_the_schemas),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
