@@ -99,9 +99,8 @@ static const char *ask(const char *request)
 #define STARTS(text, head) assert_memory_equal(text, head, strlen(head))
 
 /* 1.30 */
-static void test_paths(void **state)
+TEST_CASE(test_paths)
 {
-    (void)state;
     STARTS(ask("GET /healthz HTTP/1.1\r\nHost: anything.example\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
     assert_non_null(strstr(reply, "alive\n"));
     STARTS(ask("GET /healthz HTTP/1.0\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
@@ -116,9 +115,8 @@ static void test_paths(void **state)
 }
 
 /* 1.30 */
-static void test_ready_says_why_not(void **state)
+TEST_CASE(test_ready_says_why_not)
 {
-    (void)state;
     unready_text = "";
     STARTS(ask("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
     assert_non_null(strstr(reply, "ready\n"));
@@ -132,9 +130,8 @@ static void test_ready_says_why_not(void **state)
     unready_text = "";
 }
 
-static void test_a_client_that_goes_away_costs_nothing(void **state)
+TEST_CASE(test_a_client_that_goes_away_costs_nothing)
 {
-    (void)state;
     for (int i = 0; i < 200; i++) { /* more than may be there at once */
         int fd = dial();
 
@@ -148,24 +145,13 @@ static void test_a_client_that_goes_away_costs_nothing(void **state)
     STARTS(ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
 }
 
-static void test_closing_ends_what_is_open(void **state)
+TEST_CASE(test_closing_ends_what_is_open)
 {
     int fd = dial();
 
-    (void)state;
     assert_int_equal(loop_turn(loop, 1000), CODE_OK);
     admin_settle(admin);
     close(fd); /* the group's teardown closes admin with the visit still there */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_ready_says_why_not),
-        cmocka_unit_test(test_a_client_that_goes_away_costs_nothing),
-        cmocka_unit_test(test_closing_ends_what_is_open),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop_admin);
-}
+TEST_MAIN(start, stop_admin)

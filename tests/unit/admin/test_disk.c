@@ -5,13 +5,12 @@
 #define MINUTE INT64_C(60000000)
 #define GIB (UINT64_C(1) << 30)
 
-static void test_hours(void **state) /* 4.12 */
+TEST_CASE(test_hours) /* 4.12 */
 {
     struct disk_growth growth = {.room_bytes = {101 * GIB}, .at_us = {0}, .count = 1};
     struct disk_growth full = {.room_bytes = {UINT64_MAX}, .at_us = {0}, .count = 1};
     struct disk_growth still = {.room_bytes = {0}, .at_us = {0}, .count = 1};
 
-    (void)state;
     assert_int_equal(disk_hours_left(&growth, 100 * GIB, 60 * MINUTE), 100);
     growth.room_bytes[0] = GIB + GIB / 2;
     assert_int_equal(disk_hours_left(&growth, GIB / 2, 60 * MINUTE), 0);
@@ -20,13 +19,12 @@ static void test_hours(void **state) /* 4.12 */
     assert_int_equal(disk_hours_left(&still, DISK_NONE_BYTES - 1, 0), 0);
 }
 
-static void test_growth(void **state) /* 4.12: the last ten minutes count, not what was before */
+TEST_CASE(test_growth) /* 4.12: the last ten minutes count, not what was before */
 {
     struct disk_growth growth = {.count = 0};
     uint64_t room = 1000 * GIB;
     int64_t now_us = 5;
 
-    (void)state;
     assert_int_equal(disk_hours_left(&growth, room, now_us), DISK_HOURS_MAX);
     for (; now_us < 30 * MINUTE; now_us += MINUTE / 60)
         disk_note(&growth, room, now_us);
@@ -45,19 +43,13 @@ static void test_growth(void **state) /* 4.12: the last ten minutes count, not w
     assert_in_range(disk_hours_left(&growth, room, now_us), room / GIB / 60 - 1, room / GIB / 60 + 1); /* and it fills on */
 }
 
-static void test_start(void **state) /* 4.12: what a start writes is no rate */
+TEST_CASE(test_start) /* 4.12: what a start writes is no rate */
 {
     struct disk_growth growth = {.count = 0};
 
-    (void)state;
     disk_note(&growth, GIB, 5);
     assert_int_equal(disk_hours_left(&growth, GIB - (GIB >> 8), 5 + MINUTE / 60), DISK_HOURS_MAX);
     assert_int_equal(disk_hours_left(&growth, GIB - (GIB >> 8), 5 + 60 * MINUTE), 255);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hours), cmocka_unit_test(test_growth), cmocka_unit_test(test_start)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -32,12 +32,11 @@ static struct metrics_call call_of(const char *tool)
 }
 
 /* 1.30 */
-static void test_calls_are_counted_by_label(void **state)
+TEST_CASE(test_calls_are_counted_by_label)
 {
     struct metrics *metrics;
     struct metrics_call call = call_of("search");
 
-    (void)state;
     assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     metrics_call(metrics, &call);
@@ -54,13 +53,12 @@ static void test_calls_are_counted_by_label(void **state)
 }
 
 /* 1.30 */
-static void test_histograms_are_cumulative(void **state)
+TEST_CASE(test_histograms_are_cumulative)
 {
     struct metrics *metrics;
     struct metrics_call call = call_of("t");
     const struct metrics_gauge gauges[] = {{"callgate_policy_version", "The active policy's version.", "gauge", 12}};
 
-    (void)state;
     assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     call.judge_us = 30;
@@ -77,12 +75,11 @@ static void test_histograms_are_cumulative(void **state)
 }
 
 /* An agent that invents names cannot make the page grow without end. */
-static void test_series_are_bounded(void **state)
+TEST_CASE(test_series_are_bounded)
 {
     struct metrics *metrics;
     char name[32];
 
-    (void)state;
     assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     for (int i = 0; i < METRICS_SERIES_MAX + 100; i++) {
         struct metrics_call call;
@@ -112,13 +109,12 @@ static void *count_many(void *context)
     return NULL;
 }
 
-static void test_threads_count_without_loss(void **state)
+TEST_CASE(test_threads_count_without_loss)
 {
     struct metrics *metrics;
     pthread_t threads[4];
     struct counter counters[4];
 
-    (void)state;
     assert_int_equal(metrics_new(4, 0, &metrics), CODE_OK);
     for (unsigned i = 0; i < 4; i++) {
         counters[i] = (struct counter){metrics, i};
@@ -132,12 +128,11 @@ static void test_threads_count_without_loss(void **state)
     metrics_free(&metrics);
 }
 
-static void test_without_memory_a_call_counts_as_other(void **state)
+TEST_CASE(test_without_memory_a_call_counts_as_other)
 {
     struct metrics *metrics;
     struct metrics_call call = call_of("t");
 
-    (void)state;
     assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     mem_fail_at(1, 0);
     metrics_call(metrics, &call);
@@ -147,13 +142,12 @@ static void test_without_memory_a_call_counts_as_other(void **state)
 }
 
 /* 7.13: keys may let an agent name tenants, so the number of labels has a bound that the operator sets. */
-static void test_tenants_have_a_label_up_to_a_bound(void **state)
+TEST_CASE(test_tenants_have_a_label_up_to_a_bound)
 {
     static const char *const names[] = {"acme", "beta", "gamma", "acme", "delta"};
     struct metrics *metrics;
     struct metrics_call call = call_of("search");
 
-    (void)state;
     assert_int_equal(metrics_new(1, 2, &metrics), CODE_OK);
     for (size_t i = 0; i < 5; i++) {
         call.tenant = span_text(names[i]);
@@ -168,14 +162,4 @@ static void test_tenants_have_a_label_up_to_a_bound(void **state)
     metrics_free(&metrics);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_are_counted_by_label), cmocka_unit_test(test_histograms_are_cumulative),
-        cmocka_unit_test(test_tenants_have_a_label_up_to_a_bound),
-        cmocka_unit_test(test_series_are_bounded),         cmocka_unit_test(test_threads_count_without_loss),
-        cmocka_unit_test(test_without_memory_a_call_counts_as_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

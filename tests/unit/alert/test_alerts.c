@@ -71,7 +71,7 @@ static uint64_t firing(struct bench *bench, enum alert_kind kind)
     return gauges.firing[kind];
 }
 
-static void test_a_storm_is_told_twice(void **state)
+TEST_CASE_WITH(test_a_storm_is_told_twice, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -94,7 +94,7 @@ static void test_a_storm_is_told_twice(void **state)
     assert_int_equal(firing(bench, ALERT_DENIED), 0);
 }
 
-static void test_a_long_storm_is_told_once_an_interval(void **state)
+TEST_CASE_WITH(test_a_long_storm_is_told_once_an_interval, setup, teardown)
 {
     struct bench *bench = *state;
     size_t posts = 0;
@@ -115,7 +115,7 @@ static void test_a_long_storm_is_told_once_an_interval(void **state)
 
 /* Many rules and tenants are one message: denials wait ten seconds behind the last that were told; what the gate itself has to
  * say does not. */
-static void test_many_are_one_message(void **state)
+TEST_CASE_WITH(test_many_are_one_message, setup, teardown)
 {
     struct bench *bench = *state;
     char tenant[32];
@@ -132,7 +132,7 @@ static void test_many_are_one_message(void **state)
 }
 
 /* A tenant's flood under many rules takes no place from another tenant, nor from the gate's own. */
-static void test_shares(void **state)
+TEST_CASE_WITH(test_shares, setup, teardown)
 {
     struct bench *bench = *state;
     char rule[32];
@@ -161,7 +161,7 @@ static void test_shares(void **state)
     assert_int_equal(look(bench, SECOND, ALERT_CHECKPOINT_LATE), 100);
 }
 
-static void test_certificates_leave_places(void **state)
+TEST_CASE_WITH(test_certificates_leave_places, setup, teardown)
 {
     struct bench *bench = *state;
     uint64_t held = 0;
@@ -180,7 +180,7 @@ static void test_certificates_leave_places(void **state)
     assert_int_equal(firing(bench, ALERT_CERTIFICATE_ENDS), held + 1);
 }
 
-static void test_a_condition_begins_and_ends(void **state)
+TEST_CASE_WITH(test_a_condition_begins_and_ends, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -197,7 +197,7 @@ static void test_a_condition_begins_and_ends(void **state)
 }
 
 /* What comes and goes with each look is told twice an interval. */
-static void test_what_flaps(void **state)
+TEST_CASE_WITH(test_what_flaps, setup, teardown)
 {
     struct bench *bench = *state;
     size_t posts = 0;
@@ -208,7 +208,7 @@ static void test_what_flaps(void **state)
 }
 
 /* Each target has its own account: one that takes nothing holds up no other, and hears of all once it is back. */
-static void test_two_targets(void **state)
+TEST_CASE_WITH(test_two_targets, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -223,7 +223,7 @@ static void test_two_targets(void **state)
 }
 
 /* What a run before has told is not told again while it holds, and is over where it does not. */
-static void test_a_restart(void **state)
+TEST_CASE_WITH(test_a_restart, setup, teardown)
 {
     struct bench *bench = *state;
     struct alert unsaved;
@@ -248,7 +248,7 @@ static void test_a_restart(void **state)
 }
 
 /* What one target took before a restart it does not hear again, though another took nothing, which hears of what still holds. */
-static void test_a_restart_with_one_away(void **state)
+TEST_CASE_WITH(test_a_restart_with_one_away, setup, teardown)
 {
     struct bench *bench = *state;
     struct alert unsaved;
@@ -272,7 +272,7 @@ static void test_a_restart_with_one_away(void **state)
 }
 
 /* Where the clock is put back, nothing ends before it began: Alertmanager refuses such a one, and all that comes with it. */
-static void test_a_clock_put_back(void **state)
+TEST_CASE_WITH(test_a_clock_put_back, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -285,7 +285,7 @@ static void test_a_clock_put_back(void **state)
 }
 
 /* What is told is to be saved while it holds. */
-static void test_what_is_saved(void **state)
+TEST_CASE_WITH(test_what_is_saved, setup, teardown)
 {
     struct bench *bench = *state;
     struct alert unsaved;
@@ -304,22 +304,4 @@ static void test_what_is_saved(void **state)
     assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_storm_is_told_twice, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_long_storm_is_told_once_an_interval, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_are_one_message, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shares, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_certificates_leave_places, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_condition_begins_and_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_flaps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_two_targets, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_restart, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_restart_with_one_away, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_clock_put_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_saved, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

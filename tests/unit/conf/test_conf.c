@@ -115,14 +115,13 @@ static void expect_path(const char *path, const char *name)
 
 #define LEAST "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:9/mcp'}}]\n"
 
-static void test_defaults(void **state)
+TEST_CASE(test_defaults)
 {
     struct faults warnings;
     struct conf *conf = load(LEAST, &warnings);
     const struct proxy_route *route = conf->proxy->routes;
     char address[SOCK_TEXT_BYTES];
 
-    (void)state;
     assert_int_equal(warnings.count, 0);
     expect_path(conf->store, "callgate.db");
     expect_path(conf->audit.database, "audit.db");
@@ -246,13 +245,12 @@ static void check_top(const struct conf *conf, const struct faults *warnings)
     assert_int_equal(conf->name_count, 3);
 }
 
-static void test_everything(void **state)
+TEST_CASE(test_everything)
 {
     struct faults warnings;
     struct conf *conf = load(everything, &warnings);
     const struct proxy_route *shop = route_of(conf, "shop"), *local = route_of(conf, "local");
 
-    (void)state;
     check_top(conf, &warnings);
     assert_true(span_is(shop->host, "mcp.example.com") && span_is(shop->path, "/shop") && shop->subtree);
     assert_string_equal(shop->revisions[0], "2025-06-18");
@@ -293,12 +291,11 @@ static void test_everything(void **state)
 }
 
 /* 3.1 */
-static void test_checkpoint_server(void **state)
+TEST_CASE(test_checkpoint_server)
 {
     struct faults warnings;
     struct conf *conf = load(LEAST "audit: {checkpoints: {url: 'https://log.internal/c', ca: gate.pem}}\n", &warnings);
 
-    (void)state;
     assert_null(conf->audit.checkpoints);
     assert_string_equal(conf->audit.checkpoint_server.host, "log.internal");
     assert_non_null(conf->audit.checkpoint_server.tls);
@@ -491,11 +488,10 @@ static int miss_fault(const struct bad *case_)
     return 1;
 }
 
-static void test_bad_configurations(void **state)
+TEST_CASE(test_bad_configurations)
 {
     int missed = 0;
 
-    (void)state;
     put_file("open.key", "x", 0644);
     put_file("open.token", "x", 0644);
     put_file("empty.token", "\n", 0600);
@@ -507,13 +503,12 @@ static void test_bad_configurations(void **state)
     assert_int_equal(missed, 0);
 }
 
-static void test_many_faults_in_one_run(void **state)
+TEST_CASE(test_many_faults_in_one_run)
 {
     char text[8192] = "workers: 0\ndrain: x\nlisten: [{address: 1}]\nroutes:\n";
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     for (int i = 0; i < 10; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "- {name: 'r %d', path: x, upstream: {url: y}, quer: z}\n", i);
@@ -523,12 +518,11 @@ static void test_many_faults_in_one_run(void **state)
     assert_true(faults.count >= 43);
 }
 
-static void test_the_file_itself(void **state)
+TEST_CASE(test_the_file_itself)
 {
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     put_file("callgate.yaml", LEAST, 0664);
     faults_init(&faults);
     assert_int_equal(conf_load(conf_path, &conf, &faults, NULL), CODE_INVALID);
@@ -539,11 +533,10 @@ static void test_the_file_itself(void **state)
     assert_int_equal(faults.fault[0].line, 0);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     bool done = false;
 
-    (void)state;
     put_file("callgate.yaml", everything, 0644);
     for (uint64_t nth = 1; !done; nth++) {
         struct faults faults;
@@ -565,16 +558,4 @@ static void test_out_of_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_everything), cmocka_unit_test(test_checkpoint_server),
-        cmocka_unit_test(test_bad_configurations),
-        cmocka_unit_test(test_many_faults_in_one_run),
-        cmocka_unit_test(test_the_file_itself),
-        cmocka_unit_test(test_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

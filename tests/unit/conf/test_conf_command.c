@@ -74,7 +74,7 @@ static void assert_words(const char *const *got, const char *const *wanted)
     assert_null(got[i]);
 }
 
-static void test_everything(void **state)
+TEST_CASE(test_everything)
 {
     static const char *const words[] = {"-c", "a\nb", "80", "", NULL};
     static const char *const environment[] = {"TOKEN=s3cret-token", "PATH=/bin", "N=1", NULL};
@@ -85,7 +85,6 @@ static void test_everything(void **state)
     const struct runner_command *command = conf->commands->commands;
     char path[128];
 
-    (void)state;
     assert_int_equal(conf->commands->count, 1);
     assert_string_equal(command->route, "shop");
     assert_true(command->argv[0][0] == '/' && span_ends_with(span_text(command->argv[0]), SPAN_LIT("/sh")));
@@ -103,12 +102,11 @@ static void test_everything(void **state)
     conf_free(&conf);
 }
 
-static void test_defaults(void **state)
+TEST_CASE(test_defaults)
 {
     struct conf *conf = load("routes: [{name: a, path: /a, upstream: {command: [sh]}, identity: [{api_key: X-API-Key}]}]\n");
     const struct runner_command *command = conf->commands->commands;
 
-    (void)state;
     assert_true(span_starts_with(span_text(command->environment[0]), SPAN_LIT("PATH=")));
     assert_null(command->environment[1]);
     assert_int_equal(command->per, RUNNER_SESSION);
@@ -143,9 +141,8 @@ static const struct {
     {"command: [sh]}, transports: [http+sse], limits: {", 29, "leave `transports` out"},
 };
 
-static void test_faults(void **state)
+TEST_CASE(test_faults)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct faults faults;
         struct conf *conf;
@@ -167,12 +164,11 @@ static void test_faults(void **state)
 #define ROUTE "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:1/'}, identity: [{api_key: X-API-Key}]}]\n"
 
 /* 7.10: a program that is told of held calls is a command of a name that no route can have, whose exit status is its answer. */
-static void test_notified(void **state)
+TEST_CASE(test_notified)
 {
     struct conf *conf = load(ROUTE "notify: {run: [sh, -c, exit], url: 'https://ops.example:8443/held', secret: {file: shop.token}}\n");
     const struct runner_command *command = conf->commands->commands;
 
-    (void)state;
     assert_int_equal(conf->commands->count, 1);
     assert_true(span_equals(span_text(command->route), conf->notify.program.command));
     assert_int_equal(command->kind, PIPE_ONCE);
@@ -187,19 +183,18 @@ static void test_notified(void **state)
     conf_free(&conf);
 }
 
-static void test_no_route_is_named_like_it(void **state)
+TEST_CASE(test_no_route_is_named_like_it)
 {
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     put_file("callgate.yaml", "routes: [{name: (notify), path: /a, upstream: {command: [sh]}, identity: [{api_key: X-API-Key}]}]\n",
              0644);
     faults_init(&faults);
     assert_int_equal(conf_load(conf_path, &conf, &faults, NULL), CODE_INVALID);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     static const char text[] = "routes: [{name: a, path: /a, identity: [{api_key: X-API-Key}],\n"
                                "  upstream: {command: [sh, -c, x], env: {A: {file: shop.token}}}}]\n"
@@ -207,7 +202,6 @@ static void test_out_of_memory(void **state)
     enum code code = CODE_NOMEM;
     uint64_t nth = 0;
 
-    (void)state;
     put_file("callgate.yaml", text, 0644);
     while (code != CODE_OK && nth < 2000) {
         struct faults faults;
@@ -223,16 +217,4 @@ static void test_out_of_memory(void **state)
     assert_true(nth > 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_notified),
-        cmocka_unit_test(test_no_route_is_named_like_it),
-        cmocka_unit_test(test_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -33,13 +33,12 @@ static void refuses(const char *route, const char *sentence)
         fail_msg("%s: %s", route, faults.count > 0 ? faults.fault[0].text : "");
 }
 
-static void reads_methods(void **state)
+TEST_CASE(reads_methods)
 {
     const struct mcp_method *method;
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load(", methods: [{name: acme/files/read, thing: $.at}, {name: acme/files, list: '$.files[*].at'}]", &conf, &faults));
     assert_int_equal(conf->proxy->routes[0].methods.count, 2);
     method = mcp_method_find(SPAN_LIT("acme/files/read"), &conf->proxy->routes[0].methods);
@@ -52,9 +51,8 @@ static void reads_methods(void **state)
     conf_free(&conf);
 }
 
-static void refuses_others(void **state)
+TEST_CASE(refuses_others)
 {
-    (void)state;
     refuses(", methods: [{name: resources/read, thing: $.at}]", "is known already");
     refuses(", methods: [{name: skills/get, thing: $.at}]", "is known already");
     refuses(", methods: [{name: a/b, thing: $.at}, {name: a/b, list: '$.c[*].d'}]", "there twice");
@@ -89,13 +87,12 @@ static int end(void **state)
     return rmdir(folder);
 }
 
-static void reads_unwraps(void **state) /* 15.4 */
+TEST_CASE(reads_unwraps) /* 15.4 */
 {
     const struct declared_unwrap *unwrap;
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load(", unwrap: [{tool: c, name: $.a.b, arguments: $.p, server: $.s, besides: [x, y]}, {tool: f, lists: '$.t[*]'}]", &conf,
                    &faults));
     unwrap = declared_unwrap_find(&conf->proxy->routes[0].unwraps, SPAN_LIT("c"));
@@ -125,13 +122,12 @@ static void reads_unwraps(void **state) /* 15.4 */
     refuses(", transports: [streamable, http+sse], unwrap: [{tool: c, name: $.a}]", "over http+sse");
 }
 
-static void reads_apps(void **state) /* 15.6 */
+TEST_CASE(reads_apps) /* 15.6 */
 {
     const struct declared_apps *apps;
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load(", apps: {domains: ['https://*.a.example', 'wss://b:1'], permissions: []}", &conf, &faults));
     apps = &conf->proxy->routes[0].apps;
     assert_true(apps->is_on && apps->domain_count == 2 && apps->permission_count == 0 && span_is(apps->domains[1], "wss://b:1"));
@@ -151,10 +147,4 @@ static void reads_apps(void **state) /* 15.6 */
     refuses(", apps: [1]", "apps");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_methods), cmocka_unit_test(refuses_others), cmocka_unit_test(reads_unwraps),
-                                       cmocka_unit_test(reads_apps)};
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_MAIN(begin, end)

@@ -32,7 +32,7 @@ static void expect_path(char *found, const char *name)
     mem_free(found);
 }
 
-static void each_part_is_of_one_reading(void **state)
+TEST_CASE(each_part_is_of_one_reading)
 {
     struct conf_file *file = conf_file_new(path);
     struct conf_people people;
@@ -41,7 +41,6 @@ static void each_part_is_of_one_reading(void **state)
     struct arena arena;
     char *found;
 
-    (void)state;
     faults_init(&faults);
     route_names_init(&names);
     put("store: x/y.db\npeople: {socket: here.sock}\nroutes: [{name: a, upstream: {ca: not-there.pem}}]\n");
@@ -60,7 +59,7 @@ static void each_part_is_of_one_reading(void **state)
 }
 
 /* 14.1: which fleet a gate is of. */
-static void a_fleet_is_named_by_its_membership(void **state)
+TEST_CASE(a_fleet_is_named_by_its_membership)
 {
     static const char *const wrong[] = {
         "fleet: {stale: 5min}\n", "fleet: {membership: m, stale: 0}\n", "fleet: {membership: m, stale: 1s}\n",
@@ -70,7 +69,6 @@ static void a_fleet_is_named_by_its_membership(void **state)
     struct faults faults;
     struct arena arena;
 
-    (void)state;
     for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
         struct conf_file *file = conf_file_new(path);
         bool is_good = i == sizeof wrong / sizeof *wrong;
@@ -90,14 +88,13 @@ static void a_fleet_is_named_by_its_membership(void **state)
 }
 
 /* As a person's command reads it, who may not read what is the gate's. */
-static void people_are_read_where_a_providers_keys_are_not(void **state)
+TEST_CASE(people_are_read_where_a_providers_keys_are_not)
 {
     struct conf_file *file = conf_file_new(path);
     struct conf_people people;
     struct faults faults;
     struct arena arena;
 
-    (void)state;
     faults_init(&faults);
     put("people: {socket: here.sock, logins: [{provider: corp, client: cli}]}\n"
         "providers: [{name: corp, issuer: 'http://127.0.0.1:9/', keys: {file: not-there.json}}]\n");
@@ -109,7 +106,7 @@ static void people_are_read_where_a_providers_keys_are_not(void **state)
 }
 
 /* 12.8: the tenant is all behind the first colon, and a role is written as it is. */
-static void a_role_is_of_one_tenant(void **state)
+TEST_CASE(a_role_is_of_one_tenant)
 {
     static const struct {
         const char *text, *tenant;
@@ -122,7 +119,6 @@ static void a_role_is_of_one_tenant(void **state)
     };
     struct span tenant;
 
-    (void)state;
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         assert_int_equal(people_role_read(span_text(roles[i].text), &tenant), roles[i].bit);
         if (roles[i].tenant != NULL)
@@ -131,7 +127,7 @@ static void a_role_is_of_one_tenant(void **state)
 }
 
 /* 12.8: whose a login is: one tenant for all, where the token says it, or a table. */
-static void a_login_says_whose_it_is(void **state)
+TEST_CASE(a_login_says_whose_it_is)
 {
     static const struct {
         const char *tenant, *fault;
@@ -141,7 +137,6 @@ static void a_login_says_whose_it_is(void **state)
     };
     char text[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct conf_file *file = conf_file_new(path);
         struct conf_people people;
@@ -162,13 +157,12 @@ static void a_login_says_whose_it_is(void **state)
     }
 }
 
-static void what_is_wrong_is_said_of_each_part(void **state)
+TEST_CASE(what_is_wrong_is_said_of_each_part)
 {
     struct conf_file *file = conf_file_new(path);
     struct faults faults;
     char *found;
 
-    (void)state;
     (void)unlink(path);
     for (int i = 0; i < 2; i++) {
         faults_init(&faults);
@@ -204,16 +198,4 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_is_of_one_reading),
-        cmocka_unit_test(a_fleet_is_named_by_its_membership),
-        cmocka_unit_test(people_are_read_where_a_providers_keys_are_not),
-        cmocka_unit_test(a_role_is_of_one_tenant),
-        cmocka_unit_test(a_login_says_whose_it_is),
-        cmocka_unit_test(what_is_wrong_is_said_of_each_part),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -83,19 +83,17 @@ static void walk(const struct conf_key *keys)
 }
 
 /* 6.14 */
-static void lines_agree_with_themselves(void **state)
+TEST_CASE(lines_agree_with_themselves)
 {
-    (void)state;
     walk(conf__top);
     walk(conf__program);
 }
 
 /* 6.14: what the table says of dialects is what there is. */
-static void dialects_are_known(void **state)
+TEST_CASE(dialects_are_known)
 {
     const struct conf_key *key = conf__route;
 
-    (void)state;
     while (strcmp(key->name, "dialect") != 0)
         key++;
     for (size_t i = 0; dialects[i] != NULL; i++)
@@ -103,12 +101,4 @@ static void dialects_are_known(void **state)
     assert_null(key->words[count(key->words)]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_agree_with_themselves),
-        cmocka_unit_test(dialects_are_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

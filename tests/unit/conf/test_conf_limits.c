@@ -26,12 +26,11 @@ static enum code load(const char *text, struct conf **conf, struct faults *fault
 #define ROUTE "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:9/mcp'}"
 #define LEAST ROUTE "}]\n"
 
-static void test_defaults(void **state) /* 4.8, 4.12 */
+TEST_CASE(test_defaults) /* 4.8, 4.12 */
 {
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load(LEAST, &conf, &faults));
     assert_int_equal(conf->proxy->listens[0].read_rate, 8192);
     assert_int_equal(conf->proxy->memory_bytes, 1 << 30);
@@ -40,12 +39,11 @@ static void test_defaults(void **state) /* 4.8, 4.12 */
     conf_free(&conf);
 }
 
-static void test_limits(void **state) /* 4.8, 4.12 */
+TEST_CASE(test_limits) /* 4.8, 4.12 */
 {
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load("limits: {memory: 64 MiB, connections_per_address: 9}\n"
                    "listen: [{address: '127.0.0.1:0', read_rate: 100 KiB}]\n" LEAST, &conf, &faults));
     assert_int_equal(conf->proxy->listens[0].read_rate, 100 << 10);
@@ -59,13 +57,12 @@ static bool is_rate(const struct rate *rate, int64_t interval_ns, uint32_t burst
     return rate->interval_ns == interval_ns && rate->burst == burst;
 }
 
-static void test_rates(void **state) /* 4.12 */
+TEST_CASE(test_rates) /* 4.12 */
 {
     struct faults faults;
     struct conf *conf;
     const struct proxy_limits *limits;
 
-    (void)state;
     assert_ok(load(ROUTE ", limits: {rate: 200/s}}]\n", &conf, &faults));
     limits = &conf->proxy->routes[0].limits;
     assert_true(is_rate(&limits->principal_rate, 5000000, 400) && is_rate(&limits->tenant_rate, 5000000, 400) &&
@@ -78,13 +75,12 @@ static void test_rates(void **state) /* 4.12 */
     conf_free(&conf);
 }
 
-static void test_dialects(void **state) /* 5.7, 5.10 */
+TEST_CASE(test_dialects) /* 5.7, 5.10 */
 {
     const struct proxy_route *route;
     struct faults faults;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load("routes:\n- {name: a, path: '/a/*', dialect: octopus, upstream: {url: 'http://127.0.0.1:9'}}\n"
                    "- {name: b, path: /b, dialect: okso, upstream: {url: 'http://127.0.0.1:9/b'}, tenant_header: X-T,\n"
                    "  timeouts: {head: 90s}, limits: {response: 9 MiB}}\n", &conf, &faults));
@@ -102,7 +98,7 @@ static void test_dialects(void **state) /* 5.7, 5.10 */
     conf_free(&conf);
 }
 
-static void test_bad_limits(void **state) /* 4.8, 4.12 */
+TEST_CASE(test_bad_limits) /* 4.8, 4.12 */
 {
     static const struct {
         const char *text, *words;
@@ -134,7 +130,6 @@ static void test_bad_limits(void **state) /* 4.8, 4.12 */
         {ROUTE ", dialect: okso, tenant_header: X-Correlation-Id}]\n", "name two"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct faults faults;
         struct conf *conf;
@@ -161,12 +156,4 @@ static int end(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_limits), cmocka_unit_test(test_rates), cmocka_unit_test(test_bad_limits),
-        cmocka_unit_test(test_dialects),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_MAIN(begin, end)

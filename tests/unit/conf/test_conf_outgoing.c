@@ -55,9 +55,8 @@ static void assert_none(const char *tenant, const char *principal)
         fail_msg("%s of %s gets %s", principal, tenant, of(tenant, principal));
 }
 
-static void test_one(void **state)
+TEST_CASE(test_one)
 {
-    (void)state;
     assert_ok(load("", "", "authorization: {file: one.token}"));
     assert_string_equal(of("acme", "bot"), "Bearer one");
     assert_string_equal(of("", ""), "Bearer one");
@@ -67,12 +66,11 @@ static void test_one(void **state)
     conf_free(&conf);
 }
 
-static void test_tenants(void **state)
+TEST_CASE(test_tenants)
 {
     static const char *const nobodys[] = {"Acme", "acm", "acmee", "", "..", ".", "../x", "acme/../acme", "{tenant}", "hidden",
                                           ".hidden", "notes", "acme.token", "acme%00"};
 
-    (void)state;
     assert_ok(load("", "", "authorization: {file: 'tokens/{tenant}.token'}"));
     assert_int_equal(conf->proxy->routes[0].upstream.outgoing.count, 3);
     assert_string_equal(of("acme", "bot"), "Bearer of-acme");
@@ -84,9 +82,8 @@ static void test_tenants(void **state)
     conf_free(&conf);
 }
 
-static void test_principals(void **state)
+TEST_CASE(test_principals)
 {
-    (void)state;
     assert_ok(load("", "", "authorization: {file: 'each/{tenant}/{principal}.token'}"));
     assert_string_equal(of("acme", "bot"), "Bearer acme-bot");
     assert_string_equal(of("globex", "bot"), "Bearer globex-bot");
@@ -103,11 +100,10 @@ static void test_principals(void **state)
 #define CLIENT "client: {id: callgate, secret: {file: one.token}}"
 #define TOKEN(provider) ", identity: [{token: {provider: " provider ", audience: 'https://a', principal: $.sub, tenant: acme}}]"
 
-static void test_grants(void **state)
+TEST_CASE(test_grants)
 {
     const struct outgoing *outgoing;
 
-    (void)state;
     assert_ok(load(PROVIDERS, "", "authorization: {client_credentials: {provider: corp, " CLIENT ", scopes: [a, 'b:c'], audience: x}}"));
     outgoing = &conf->proxy->routes[0].upstream.outgoing;
     assert_int_equal(outgoing->kind, OUTGOING_CLIENT);
@@ -133,9 +129,8 @@ static void test_grants(void **state)
     conf_free(&conf);
 }
 
-static void test_empty(void **state)
+TEST_CASE(test_empty)
 {
-    (void)state;
     assert_ok(load("", "", "authorization: {file: 'tokens/{tenant}.other'}"));
     assert_int_equal(warnings.count, 1);
     assert_non_null(strstr(warnings.fault[0].text, "denied until"));
@@ -143,7 +138,7 @@ static void test_empty(void **state)
     conf_free(&conf);
 }
 
-static void test_bad(void **state)
+TEST_CASE(test_bad)
 {
     static const struct {
         const char *more, *upstream, *words;
@@ -186,7 +181,6 @@ static void test_bad(void **state)
         {", identity: [{bearer: key, forward: true}]", "authorization: {file: one.token}", "exactly one goes up"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(load(PROVIDERS, cases[i].more, cases[i].upstream), CODE_INVALID);
         if (strstr(faults.fault[0].text, cases[i].words) == NULL)
@@ -196,11 +190,10 @@ static void test_bad(void **state)
     }
 }
 
-static void test_command(void **state)
+TEST_CASE(test_command)
 {
     char path[100];
 
-    (void)state;
     put("callgate.yaml", "routes: [{name: a, path: /a, upstream: {command: [sh], authorization: {file: one.token}}}]\n", 0600);
     (void)snprintf(path, sizeof path, "%s/callgate.yaml", folder);
     faults_init(&faults);
@@ -253,12 +246,4 @@ static int end(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one), cmocka_unit_test(test_tenants), cmocka_unit_test(test_principals),
-        cmocka_unit_test(test_empty), cmocka_unit_test(test_grants), cmocka_unit_test(test_bad), cmocka_unit_test(test_command),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_MAIN(begin, end)

@@ -46,11 +46,10 @@ static void bad(const char *text, const char *part)
         fail_msg("%s: %s", text, faults.fault[0].text);
 }
 
-static void a_pipe_needs_no_listener(void **state)
+TEST_CASE(a_pipe_needs_no_listener)
 {
     struct conf *conf = good("routes: [" ROUTE "]\n");
 
-    (void)state;
     assert_int_equal(conf->proxy->listen_count, 1);
     assert_string_equal(conf->proxy->listens[0].socket, "/tmp/callgate.sock");
     assert_true(conf->proxy->routes[0].is_pipe);
@@ -75,9 +74,8 @@ static void a_pipe_needs_no_listener(void **state)
     conf_free(&conf);
 }
 
-static void faults_of_pipes(void **state)
+TEST_CASE(faults_of_pipes)
 {
-    (void)state;
     bad("routes: [{name: files, dialect: mcp, host: a.example}]\n", "`host` has no meaning");
     bad("routes: [{name: files, dialect: mcp, pass: ['GET /x']}]\n", "`pass` has no meaning");
     bad("routes: [{name: files, dialect: mcp, path: /x}]\n", "upstream");
@@ -90,14 +88,13 @@ static void faults_of_pipes(void **state)
 
 #define HOOK "{name: claude-code, dialect: hook, identity: [{login: {tenant: desk}}]}"
 
-static void a_route_for_hooks(void **state) /* 15.7 */
+TEST_CASE(a_route_for_hooks) /* 15.7 */
 {
     struct conf *conf = good("pipe: {shared: true}\nroutes: [" HOOK ", " ROUTE ", " WEB "]\n");
     const struct identity_source *login = NULL;
     struct conf_pipe_route route;
     struct faults faults;
 
-    (void)state;
     assert_true(conf->proxy->listens[1].is_shared);
     for (size_t i = 0; i < conf->proxy->route_count; i++)
         if (conf->proxy->routes[i].dialect->is_asked)
@@ -132,14 +129,13 @@ static void a_route_for_hooks(void **state) /* 15.7 */
     bad("routes: [{name: h, dialect: hook, identity: [{login: {}}]}]\n", "tenant");
 }
 
-static void what_a_pipe_reads(void **state)
+TEST_CASE(what_a_pipe_reads)
 {
     struct conf_pipe_route route;
     struct conf *conf = good("routes: [" WEB ", " ROUTE ", {name: keyed, dialect: okso, limits: {body: 1 MiB}},\n"
                              "  {name: borne, dialect: mcp, identity: [{bearer: key}]}]\n");
     struct faults faults;
 
-    (void)state;
     conf_free(&conf);
     faults_init(&faults);
     assert_int_equal(conf_pipe_route(path, "files", false, &route, &faults), CODE_OK);
@@ -177,14 +173,4 @@ static int teardown(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_needs_no_listener),
-        cmocka_unit_test(faults_of_pipes),
-        cmocka_unit_test(a_route_for_hooks),
-        cmocka_unit_test(what_a_pipe_reads),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -32,13 +32,12 @@ static const struct proxy_route *route_of(const struct conf *conf, const char *n
     return NULL;
 }
 
-static void test_slugs_and_passes(void **state)
+TEST_CASE(test_slugs_and_passes)
 {
     struct faults faults, warnings;
     struct conf *conf;
     const struct proxy_route *bare, *dojo;
 
-    (void)state;
     assert_ok(load("routes:\n"
                    "  - {path: '/{slug}/mcp', slugs: [search, 'shop-*'], upstream: {url: 'https://h/v/{slug}'},\n"
                    "     pass: ['GET /{slug}/llms.txt -> /x/{slug}', 'POST /register', 'GET /.well-known/*']}\n"
@@ -91,9 +90,8 @@ static const struct bad {
     {"{path: '/mcp/{slug}', slugs: [a], upstream: {url: 'http://{slug}.example/'}}", 60, "its host"},
 };
 
-static void test_bad_places(void **state)
+TEST_CASE(test_bad_places)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct faults faults, warnings;
         struct conf *conf;
@@ -117,7 +115,7 @@ static void test_bad_places(void **state)
 #define TOKEN(more) "{token: {provider: corp, audience: 'https://gate.example/shop', tenant: acme" more "}}"
 
 /* 8.3: a route is a protected resource under one URL; tokens go up where that is said twice. */
-static void test_resources(void **state)
+TEST_CASE(test_resources)
 {
     static const struct {
         const char *routes, *words; /* words NULL: it is fine */
@@ -139,7 +137,6 @@ static void test_resources(void **state)
         {"{" SHOP ", host: a.example, identity: [" TOKEN("") "]}, {name: b, path: '/b', host: b.example, " OTHER "}", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct faults faults, warnings;
         struct conf *conf = NULL;
@@ -159,13 +156,12 @@ static void test_resources(void **state)
 }
 
 /* What a route's own metadata are made of. */
-static void test_resource(void **state)
+TEST_CASE(test_resource)
 {
     struct faults faults, warnings;
     const struct proxy_route *route;
     struct conf *conf;
 
-    (void)state;
     assert_ok(load(PROVIDERS "routes: [{" SHOP ", identity: [" TOKEN(", scopes: ['a:b', c], bound: dpop") "]}]\n", &conf, &faults,
                    &warnings));
     route = &conf->proxy->routes[0];
@@ -184,7 +180,7 @@ static void test_resource(void **state)
 }
 
 /* 5.9: a URL that agents know is of use where they find its metadata. */
-static void test_public_url(void **state)
+TEST_CASE(test_public_url)
 {
     static const struct {
         const char *key;
@@ -197,7 +193,6 @@ static void test_public_url(void **state)
         {"limits: {refusals: plain}", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct faults faults, warnings;
         struct conf *conf;
@@ -213,14 +208,13 @@ static void test_public_url(void **state)
 }
 
 /* 5.14: a configuration of 0.2.0 means what it meant; what came since is off, and the dialect is MCP in every revision. */
-static void test_before(void **state)
+TEST_CASE(test_before)
 {
     static const char *const of_before[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
     struct faults faults, warnings;
     struct conf *conf;
     const struct proxy_route *shop, *tree;
 
-    (void)state;
     assert_ok(load("hosts: [mcp.example.com]\n"
                    "routes:\n"
                    "  - {name: shop, path: /shop/mcp, upstream: {url: 'https://h:9443/mcp'}, identity: [{api_key: X-API-Key}],\n"
@@ -263,13 +257,4 @@ static int drop_folder(void **state)
     return unlink(path) + rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places), cmocka_unit_test(test_public_url),
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_resource),
-        cmocka_unit_test(test_before),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, drop_folder);
-}
+TEST_MAIN(make_folder, drop_folder)

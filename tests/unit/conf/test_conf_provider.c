@@ -64,13 +64,12 @@ static void load_good(struct conf **conf)
         fail_msg("%d:%d: %s", faults.fault[0].line, faults.fault[0].column, faults.fault[0].text);
 }
 
-static void test_what_is_read(void **state)
+TEST_CASE(test_what_is_read)
 {
     const struct identity_provider *corp, *other;
     const struct identity_source *token;
     struct conf *conf;
 
-    (void)state;
     load_good(&conf);
     assert_int_equal(conf->proxy->provider_count, 2);
     corp = &conf->proxy->providers[0];
@@ -95,7 +94,7 @@ static void test_what_is_read(void **state)
     conf_free(&conf);
 }
 
-static void test_what_is_refused(void **state)
+TEST_CASE(test_what_is_refused)
 {
     static const struct { const char *text, *words; } bad[] = {
         {ROUTES "audience: u, tenant: t" END, "there are no `providers`"},
@@ -120,7 +119,6 @@ static void test_what_is_refused(void **state)
     };
     int missed = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct faults faults;
         struct conf *conf;
@@ -136,11 +134,10 @@ static void test_what_is_refused(void **state)
     assert_int_equal(missed, 0);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     bool done = false;
 
-    (void)state;
     put_file("callgate.yaml", good, 0644);
     for (uint64_t nth = 1; !done; nth++) {
         struct faults faults;
@@ -168,7 +165,7 @@ static enum code read_kept(const struct identity_provider *provider, int64_t now
     return kept_keys_read(conf_path, provider, now_us, text, set, &fetched_us, &why);
 }
 
-static void test_kept_sets(void **state)
+TEST_CASE(test_kept_sets)
 {
     struct identity_provider provider = {.rules = {.name = "corp", .issuer = "https://id.example.com"}, .stale_us = 1000};
     struct identity_provider other = {.rules = {.name = "corp", .issuer = "https://evil.example.com"}, .stale_us = 1000};
@@ -177,7 +174,6 @@ static void test_kept_sets(void **state)
     struct why why;
     struct buf text;
 
-    (void)state;
     buf_init(&text, SIZE_MAX / 2);
     identity_provider_seal(&provider);
     identity_provider_seal(&other);
@@ -216,12 +212,4 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_read), cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_kept_sets),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -36,7 +36,7 @@ static void drop(struct exchange *exchange)
     mem_free(exchange);
 }
 
-static void test_challenges(void **state)
+TEST_CASE(test_challenges)
 {
     static const struct {
         const char *value, *wanted;
@@ -61,7 +61,6 @@ static void test_challenges(void **state)
     };
     struct exchange *exchange = made();
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf out;
         /* Of its own size, so that a byte read too far is seen. */
@@ -90,13 +89,12 @@ static bool points_here(struct span text)
 }
 
 /* Whatever comes, no name but the gate's is told after `resource_metadata=`, and nothing is read past the end. */
-static void test_any_challenge(void **state)
+TEST_CASE(test_any_challenge)
 {
     static const char *const words[] = {"resource_metadata", "=", "\"", "\\", ",", " ", "Bearer", "x", "https://up/", "\t"};
     struct exchange *exchange = made();
     unsigned seed = 4711;
 
-    (void)state;
     for (size_t n = 0; n < 20000; n++) {
         struct buf in, out;
 
@@ -116,7 +114,7 @@ static void test_any_challenge(void **state)
     drop(exchange);
 }
 
-static void test_metadata(void **state)
+TEST_CASE(test_metadata)
 {
     static const struct {
         const char *text, *wanted;
@@ -134,7 +132,6 @@ static void test_metadata(void **state)
     struct proxy_route to_up = route;
     struct pair *pair = mem_zalloc(sizeof *pair);
 
-    (void)state;
     assert_non_null(pair);
     to_up.upstream.authority = SPAN_LIT("up");
     to_up.upstream.path = SPAN_LIT("/mcp");
@@ -156,7 +153,7 @@ static void test_metadata(void **state)
 }
 
 /* Whose metadata a declared path asks for: a slug must be known, and of a wildcard the rest must be the route's own URL. */
-static void test_whose_metadata(void **state)
+TEST_CASE(test_whose_metadata)
 {
     static const struct span globs[] = {{"shop", 4}, {"x-*", 3}};
     static const struct {
@@ -171,7 +168,6 @@ static void test_whose_metadata(void **state)
     struct proxy_route own = route;
     struct span slug = SPAN_NONE;
 
-    (void)state;
     own.slugs = (struct slug_list){globs, 2};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct proxy_pass pass = {.is_wild = cases[i].is_wild};
@@ -195,7 +191,7 @@ static void test_whose_metadata(void **state)
     }
 }
 
-static void test_own_challenge(void **state)
+TEST_CASE(test_own_challenge)
 {
     static const struct identity_source all[] = {{.kind = IDENTITY_API_KEY, .header = "X-Key"}, {.kind = IDENTITY_CERTIFICATE},
                                                  {.kind = IDENTITY_BEARER}};
@@ -203,7 +199,6 @@ static void test_own_challenge(void **state)
     struct exchange *exchange = made();
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     exchange->route = &taken;
     assert_ok(discovery_challenge(exchange, REASON_CREDENTIAL_MISSING, &out));
@@ -251,12 +246,11 @@ static void expect_challenge(const struct exchange *exchange, enum reason reason
 }
 
 /* What is no scope token is not told, whoever wrote it; what was wrong only of who showed a token. */
-static void test_token_challenge(void **state)
+TEST_CASE(test_token_challenge)
 {
     struct proxy_route own = protected_route();
     struct exchange *exchange = made();
 
-    (void)state;
     exchange->route = &own;
     expect_challenge(exchange, REASON_CREDENTIAL_MISSING, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", scope=\"tools:read c\", "
                                                           "ApiKey realm=\"callgate\", header=\"X-Key\"\r\n");
@@ -278,13 +272,12 @@ static void test_token_challenge(void **state)
 }
 
 /* A denial says the scope that is missing and those that are there, once each, and no other word. */
-static void test_step_up(void **state)
+TEST_CASE(test_step_up)
 {
     static const struct span has[] = {{"mine", 4}, {"tools:write", 11}, {"x\"y", 3}};
     struct proxy_route own = protected_route();
     struct exchange *exchange = made();
 
-    (void)state;
     exchange->route = &own;
     exchange->call->verdict.reason = REASON_NO_RULE;
     exchange->call->asked.scopes = has;
@@ -298,7 +291,7 @@ static void test_step_up(void **state)
     drop(exchange);
 }
 
-static void test_own_metadata(void **state)
+TEST_CASE(test_own_metadata)
 {
     static const char *const wanted[] = {
         "{\"resource\":\"https://gate.example/pub/shop/mcp\",\"authorization_servers\":[\"https://id.example/realms/\\\"corp\","
@@ -310,7 +303,6 @@ static void test_own_metadata(void **state)
     struct proxy_route own = protected_route();
     struct exchange *exchange = made();
 
-    (void)state;
     exchange->route = &own;
     own.resource.scope_count = 0;
     for (int i = 0; i < 2; i++) {
@@ -328,13 +320,12 @@ static void test_own_metadata(void **state)
 }
 
 /* Whatever lacks memory, an answer that is not whole is none. */
-static void test_each_append(void **state)
+TEST_CASE(test_each_append)
 {
     static const struct span has[] = {{"mine", 4}, {"other", 5}};
     struct proxy_route own = protected_route();
     struct exchange *exchange = made();
 
-    (void)state;
     own.resource.dpop = true;
     exchange->route = &own;
     exchange->call->verdict.reason = REASON_NO_RULE;
@@ -360,7 +351,7 @@ static void test_each_append(void **state)
 }
 
 /* Of which paths the gate makes metadata. */
-static void test_where_metadata_are(void **state)
+TEST_CASE(test_where_metadata_are)
 {
     static const struct span globs[] = {{"shop", 4}};
     static const struct {
@@ -376,7 +367,6 @@ static void test_where_metadata_are(void **state)
         {"https://g", "/x", true, false, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct proxy_route own = protected_route();
         struct span slug;
@@ -396,7 +386,7 @@ static void test_where_metadata_are(void **state)
 }
 
 /* RFC 6750, 2: a token has one place, however another spells its own. */
-static void test_spread(void **state)
+TEST_CASE(test_spread)
 {
     static const struct {
         const char *target, *lines;
@@ -428,7 +418,6 @@ static void test_spread(void **state)
     };
     struct proxy_route own = protected_route();
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct http_reader reader;
         struct span body;
@@ -447,14 +436,4 @@ static void test_spread(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_challenges), cmocka_unit_test(test_any_challenge), cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_own_challenge), cmocka_unit_test(test_whose_metadata),
-        cmocka_unit_test(test_token_challenge), cmocka_unit_test(test_step_up), cmocka_unit_test(test_own_metadata),
-        cmocka_unit_test(test_where_metadata_are), cmocka_unit_test(test_each_append), cmocka_unit_test(test_spread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

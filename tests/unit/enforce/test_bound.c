@@ -99,7 +99,7 @@ static void expect(struct bench *bench, const char *method, const char *one, con
 #define READS(meta) "{\"uri\":\"a:b\",\"_meta\":" meta "}"
 #define CALLS(meta) "{\"name\":\"a\",\"_meta\":" meta "}"
 
-static void what_no_rule_asks_may_differ(void **state)
+TEST_CASE_WITH(what_no_rule_asks_may_differ, make_bench, drop_bench)
 {
     struct bench *bench = *state;
 
@@ -121,7 +121,7 @@ static void what_no_rule_asks_may_differ(void **state)
 }
 
 /* `_meta` in all ways that a rule can ask for a member of it. */
-static void what_a_rule_asks_counts(void **state)
+TEST_CASE_WITH(what_a_rule_asks_counts, make_bench, drop_bench)
 {
     static const struct { const char *match, *when; bool role, other, presence; } rules[] = {
         /*                               another role, another member, whether it is there */
@@ -161,7 +161,7 @@ static void what_a_rule_asks_counts(void **state)
 }
 
 /* Of calls with arguments the same; there `arg:` does not reach `_meta`. */
-static void calls_with_arguments(void **state)
+TEST_CASE_WITH(calls_with_arguments, make_bench, drop_bench)
 {
     static const struct { const char *when; bool role, other, presence; } rules[] = {
         {"[{arg: '$..*', equals: x}]", true, true, true},
@@ -187,7 +187,7 @@ static void calls_with_arguments(void **state)
 }
 
 /* `only_args` sees whether `$` has a `_meta`. */
-static void only_args_sees_it(void **state)
+TEST_CASE_WITH(only_args_sees_it, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct policy_file file = {SPAN_LIT("t.yaml"), SPAN_LIT("policy: t\nrules:\n  - {id: t, effect: permit, match: "
@@ -199,14 +199,4 @@ static void only_args_sees_it(void **state)
     expect(bench, READ, READS("{}"), "{\"uri\":\"a:b\"}", false);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_no_rule_asks_may_differ, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(what_a_rule_asks_counts, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(calls_with_arguments, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(only_args_sees_it, make_bench, drop_bench),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

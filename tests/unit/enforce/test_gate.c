@@ -181,7 +181,7 @@ static void expect_row(struct house *house, const char *sql, const char *expecte
     db_close(&db);
 }
 
-static void without_a_policy_everything_is_denied(void **state)
+TEST_CASE_WITH(without_a_policy_everything_is_denied, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
@@ -197,7 +197,7 @@ static void without_a_policy_everything_is_denied(void **state)
 }
 
 /* 1.20 */
-static void a_rule_permits_and_a_rule_forbids(void **state)
+TEST_CASE_WITH(a_rule_permits_and_a_rule_forbids, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "search", "{ \"query\" : \"lamp\" }");
@@ -230,7 +230,7 @@ static void a_rule_permits_and_a_rule_forbids(void **state)
 
 /* Another message is judged between this one's judgement and its record: still only its own values, and all of them, are
  * redacted. */
-static void redactions_survive_other_judgements(void **state)
+TEST_CASE_WITH(redactions_survive_other_judgements, open_house, close_house)
 {
     struct house *house = *state;
     struct call login = call_of(house, "login", "{\"user\":\"u\",\"password\":\"hunter2\"}");
@@ -273,7 +273,7 @@ static void expect_call(struct house *house, const struct call *message, enum ve
 }
 
 /* 2.2: held, asked about with what the audit may show, granted, used by one call, named in its row. */
-static void a_person_approves_one_call(void **state)
+TEST_CASE_WITH(a_person_approves_one_call, open_house, close_house)
 {
     struct house *house = *state;
     struct call mail = call_of(house, "mail", "{\"to\":\"x\",\"password\":\"hunter2\"}");
@@ -318,7 +318,7 @@ static void a_person_approves_one_call(void **state)
 }
 
 /* 2.2: an approval whose call went into the audit, but nobody saw arrive there, is used up. */
-static void an_unknown_fate_uses_it_up(void **state)
+TEST_CASE_WITH(an_unknown_fate_uses_it_up, open_house, close_house)
 {
     struct house *house = *state;
     struct call mail = call_of(house, "mail", "{}");
@@ -358,7 +358,7 @@ static void an_unknown_fate_uses_it_up(void **state)
 }
 
 /* What is refused before it was judged has a row, and nothing of it is written openly. */
-static void refusals_are_recorded_and_redacted(void **state)
+TEST_CASE_WITH(refusals_are_recorded_and_redacted, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "login", "{\"password\":\"hunter2\"}");
@@ -378,7 +378,7 @@ static void refusals_are_recorded_and_redacted(void **state)
 }
 
 /* 1.26, 4.20: whose credential was good has a row for each refusal, however many there are. */
-static void floods_before_identity_are_folded(void **state)
+TEST_CASE_WITH(floods_before_identity_are_folded, open_house, close_house)
 {
     struct house *house = *state;
     struct call known = call_of(house, "search", "{}"), message;
@@ -409,7 +409,7 @@ static void floods_before_identity_are_folded(void **state)
 }
 
 /* 1.22 */
-static void calls_in_flight_keep_their_version(void **state)
+TEST_CASE_WITH(calls_in_flight_keep_their_version, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
@@ -456,18 +456,18 @@ static void watch_in_flight(struct house *house, uint64_t failing)
     expect_call(house, &mail, VERDICT_DENY, REASON_FORBIDDEN);
 }
 
-static void a_new_version_watches_calls_in_flight(void **state)
+TEST_CASE_WITH(a_new_version_watches_calls_in_flight, open_house, close_house)
 {
     watch_in_flight(*state, 0);
 }
 
-static void a_new_version_watches_though_memory_is_short(void **state)
+TEST_CASE_WITH(a_new_version_watches_though_memory_is_short, open_house, close_house)
 {
     watch_in_flight(*state, 1);
 }
 
 /* 1.22 */
-static void a_version_that_cannot_be_held_permits_nothing(void **state)
+TEST_CASE_WITH(a_version_that_cannot_be_held_permits_nothing, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
@@ -487,7 +487,7 @@ static void a_version_that_cannot_be_held_permits_nothing(void **state)
 }
 
 /* 2.2: nobody can have a server ask again, so that nobody is asked about it. */
-static void a_servers_question_waits_for_nobody(void **state)
+TEST_CASE_WITH(a_servers_question_waits_for_nobody, open_house, close_house)
 {
     struct house *house = *state;
     struct call question = call_of(house, "", "{}");
@@ -502,7 +502,7 @@ static void a_servers_question_waits_for_nobody(void **state)
     assert_null(approvals_next_ask(gate_approvals(house->shared)));
 }
 
-static void lists_show_what_could_be_permitted(void **state)
+TEST_CASE_WITH(lists_show_what_could_be_permitted, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "", "{}");
@@ -519,7 +519,7 @@ static void lists_show_what_could_be_permitted(void **state)
 }
 
 /* Whichever allocation fails, the answer is a denial or the right verdict, and nothing secret is recorded. */
-static void no_allocation_failure_opens(void **state)
+TEST_CASE_WITH(no_allocation_failure_opens, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = call_of(house, "login", "{\"query\":\"DROP TABLE\",\"password\":\"hunter2\"}");
@@ -543,7 +543,7 @@ static void no_allocation_failure_opens(void **state)
 }
 
 /* The same where a call is permitted: what cannot be copied for the record is not shown. */
-static void no_allocation_failure_shows_a_secret(void **state)
+TEST_CASE_WITH(no_allocation_failure_shows_a_secret, open_house, close_house)
 {
     struct house *house = *state;
     struct call login = call_of(house, "login", "{\"password\":\"hunter2\"}");
@@ -566,25 +566,4 @@ static void no_allocation_failure_shows_a_secret(void **state)
     expect_row(house, "SELECT count(*) FROM call WHERE instr(arguments, 'hunter2') = 0", "40");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_person_approves_one_call, open_house, close_house),
-        cmocka_unit_test_setup_teardown(an_unknown_fate_uses_it_up, open_house, close_house),
-        cmocka_unit_test_setup_teardown(without_a_policy_everything_is_denied, open_house, close_house),
-        cmocka_unit_test_setup_teardown(a_version_that_cannot_be_held_permits_nothing, open_house, close_house),
-        cmocka_unit_test_setup_teardown(a_rule_permits_and_a_rule_forbids, open_house, close_house),
-        cmocka_unit_test_setup_teardown(no_allocation_failure_shows_a_secret, open_house, close_house),
-        cmocka_unit_test_setup_teardown(a_new_version_watches_calls_in_flight, open_house, close_house),
-        cmocka_unit_test_setup_teardown(a_new_version_watches_though_memory_is_short, open_house, close_house),
-        cmocka_unit_test_setup_teardown(a_servers_question_waits_for_nobody, open_house, close_house),
-        cmocka_unit_test_setup_teardown(redactions_survive_other_judgements, open_house, close_house),
-        cmocka_unit_test_setup_teardown(refusals_are_recorded_and_redacted, open_house, close_house),
-        cmocka_unit_test_setup_teardown(floods_before_identity_are_folded, open_house, close_house),
-        cmocka_unit_test_setup_teardown(calls_in_flight_keep_their_version, open_house, close_house),
-        cmocka_unit_test_setup_teardown(lists_show_what_could_be_permitted, open_house, close_house),
-        cmocka_unit_test_setup_teardown(no_allocation_failure_opens, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -41,7 +41,7 @@ static enum verdict_kind judged(struct gate *gate, const char *tool, bool goes_u
     return kind;
 }
 
-static void test_announced(void **state)
+TEST_CASE(test_announced)
 {
     struct gate_shared_conf conf = {.redact_key = "redact", .session_key = "session"};
     struct policy *coming = compile("  - {id: leak, effect: forbid, match: {tools: [send]}, "
@@ -49,7 +49,6 @@ static void test_announced(void **state)
     struct gate_shared *shared;
     struct gate *gate;
 
-    (void)state;
     assert_ok(gate_shared_new(&conf, &shared));
     assert_ok(gate_new(shared, NULL, &gate));
     gate_publish_policy(shared, compile(""));
@@ -63,9 +62,4 @@ static void test_announced(void **state)
     gate_shared_free(&shared);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_announced)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

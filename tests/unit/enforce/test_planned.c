@@ -102,12 +102,11 @@ static void expect(struct house *house, const struct call *message, enum reason 
     mem_free(decision);
 }
 
-static void test_whose_it_is(void **state)
+TEST_CASE(test_whose_it_is)
 {
     struct call message;
     struct house house;
 
-    (void)state;
     open_house(&house);
     message = call_of(&house, "buy", plan(&house, -10, 600));
     for (int i = 0; i < 3; i++)
@@ -136,12 +135,11 @@ static void test_whose_it_is(void **state)
 }
 
 /* A verified plan is remembered with its key: another key under the same id is another answer. */
-static void test_a_key_that_changes(void **state)
+TEST_CASE(test_a_key_that_changes)
 {
     struct call message;
     struct house house;
 
-    (void)state;
     open_house(&house);
     message = call_of(&house, "buy", plan(&house, -10, 600));
     expect(&house, &message, REASON_PERMITTED);
@@ -155,7 +153,7 @@ static void test_a_key_that_changes(void **state)
 }
 
 /* Each clock alone can end it, and each alone keeps it from beginning. */
-static void test_clocks(void **state)
+TEST_CASE(test_clocks)
 {
     static const struct {
         int wall, steady;
@@ -168,7 +166,6 @@ static void test_clocks(void **state)
     struct house house;
     struct span shown;
 
-    (void)state;
     open_house(&house);
     shown = plan(&house, -10, 600);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -182,13 +179,12 @@ static void test_clocks(void **state)
 }
 
 /* Whichever allocation fails, a call is permitted only as the step that it is. */
-static void test_without_memory(void **state)
+TEST_CASE(test_without_memory)
 {
     struct call *decision = mem_zalloc(sizeof *decision);
     unsigned denied = 0;
     bool done = false;
 
-    (void)state;
     for (uint64_t nth = 1; !done; nth++) {
         struct call message;
         struct house house;
@@ -210,12 +206,4 @@ static void test_without_memory(void **state)
     mem_free(decision);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whose_it_is), cmocka_unit_test(test_a_key_that_changes), cmocka_unit_test(test_clocks),
-        cmocka_unit_test(test_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -54,12 +54,11 @@ static enum code answer(const struct question_key *key, char method[129])
 }
 
 /* 1.19 */
-static void an_answer_takes_its_question(void **state)
+TEST_CASE_WITH(an_answer_takes_its_question, make_table, drop_table)
 {
     struct question_key key = key_of("s1", "7");
     char method[129];
 
-    (void)state;
     assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
     assert_int_equal(ask("s1", "7", "sampling/createMessage", 1), CODE_OK);
     assert_int_equal(ask("s1", "\"7\"", "roots/list", 1), CODE_OK);
@@ -72,13 +71,12 @@ static void an_answer_takes_its_question(void **state)
 }
 
 /* 1.19 */
-static void every_part_of_the_key_counts(void **state)
+TEST_CASE_WITH(every_part_of_the_key_counts, make_table, drop_table)
 {
     struct question_key right = key_of("s1", "7"), wrong;
     struct span *parts[] = {&wrong.route, &wrong.tenant, &wrong.principal, &wrong.session, &wrong.id};
     char method[129];
 
-    (void)state;
     assert_int_equal(ask("s1", "7", "roots/list", 1), CODE_OK);
     for (size_t i = 0; i < 5; i++) {
         wrong = right;
@@ -93,12 +91,11 @@ static void every_part_of_the_key_counts(void **state)
     assert_int_equal(answer(&right, method), CODE_OK);
 }
 
-static void a_question_asked_again_is_renewed(void **state)
+TEST_CASE_WITH(a_question_asked_again_is_renewed, make_table, drop_table)
 {
     struct question_key key = key_of("s1", "7");
     char method[129];
 
-    (void)state;
     assert_int_equal(ask("s1", "7", "roots/list", 1), CODE_OK);
     assert_int_equal(ask("s1", "7", "roots/list", 2), CODE_OK);
     assert_int_equal(ask("s1", "7", "elicitation/create", 3), CODE_EXISTS);
@@ -107,11 +104,10 @@ static void a_question_asked_again_is_renewed(void **state)
     assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
 }
 
-static void a_session_holds_at_most_64(void **state)
+TEST_CASE_WITH(a_session_holds_at_most_64, make_table, drop_table)
 {
     char id[16];
 
-    (void)state;
     for (int i = 0; i < 64; i++) {
         snprintf(id, sizeof id, "%d", i);
         assert_int_equal(ask("s1", id, "roots/list", i), CODE_OK);
@@ -123,12 +119,11 @@ static void a_session_holds_at_most_64(void **state)
     assert_int_equal(ask("s1", "64", "roots/list", INT64_C(3601000000) + 64), CODE_OK);
 }
 
-static void all_sessions_together_are_bounded(void **state)
+TEST_CASE_WITH(all_sessions_together_are_bounded, make_table, drop_table)
 {
     uint32_t held = 0;
     char session[24];
 
-    (void)state;
     for (int i = 0; i < 80000; i++) {
         snprintf(session, sizeof session, "session-%d", i);
         assert_int_equal(ask(session, "1", "roots/list", i), CODE_OK);
@@ -139,12 +134,11 @@ static void all_sessions_together_are_bounded(void **state)
 }
 
 /* 5.4, 5.23: who leaves calls unanswered in hundreds of sessions pushes out his own. */
-static void nobody_pushes_out_another(void **state)
+TEST_CASE_WITH(nobody_pushes_out_another, make_table, drop_table)
 {
     struct question_key key = key_of("", "1");
     char session[24], id[16], method[129];
 
-    (void)state;
     for (int i = 0; i < 500; i++) {
         snprintf(session, sizeof session, "patient-%d", i);
         assert_int_equal(ask(session, "1", "roots/list", i), CODE_OK);
@@ -167,13 +161,12 @@ static void nobody_pushes_out_another(void **state)
 
 /* 10.3: nor does a tenant by ever more principals, each of whom leaves little. */
 /* 10.3: whose the room is a credential's own tenant says, not which one it claims, a new one with each call. */
-static void no_claim_is_a_share(void **state)
+TEST_CASE_WITH(no_claim_is_a_share, make_table, drop_table)
 {
     struct question_key key = key_of("", "1");
     char claimed[24], method[129];
     unsigned kept = 0;
 
-    (void)state;
     for (int i = 0; i < 50; i++) {
         snprintf(claimed, sizeof claimed, "patient-%d", i);
         assert_int_equal(ask(claimed, "1", "roots/list", 1000), CODE_OK);
@@ -192,13 +185,12 @@ static void no_claim_is_a_share(void **state)
     assert_int_equal(kept, 50);
 }
 
-static void no_tenant_pushes_out_another(void **state)
+TEST_CASE_WITH(no_tenant_pushes_out_another, make_table, drop_table)
 {
     struct question_key key = key_of("", "1");
     char session[24], method[129];
     unsigned kept = 0;
 
-    (void)state;
     for (int i = 0; i < 80000; i++) {
         snprintf(session, sizeof session, "crowd-%d", i);
         key.principal = key.session = span_text(session);
@@ -217,11 +209,10 @@ static void no_tenant_pushes_out_another(void **state)
     assert_int_equal(kept, 50);
 }
 
-static void long_methods_and_no_memory_are_refused(void **state)
+TEST_CASE_WITH(long_methods_and_no_memory_are_refused, make_table, drop_table)
 {
     char method[130];
 
-    (void)state;
     memset(method, 'm', 129);
     method[129] = '\0';
     assert_int_equal(ask("s1", "1", method, 1), CODE_LIMIT);
@@ -253,11 +244,10 @@ static void *ask_and_answer(void *argument)
     return NULL;
 }
 
-static void workers_share_it(void **state)
+TEST_CASE_WITH(workers_share_it, make_table, drop_table)
 {
     pthread_t threads[4];
 
-    (void)state;
     for (intptr_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ask_and_answer, (void *)((i + 1) * 1000)), 0);
     for (int i = 0; i < 4; i++) {
@@ -277,12 +267,11 @@ static enum code call(const char *id, int64_t now_us)
 }
 
 /* 5.4: calls of the agent stand beside questions of the server: one id may be both, no id two calls, and the oldest gives way. */
-static void calls_stand_beside_questions(void **state)
+TEST_CASE_WITH(calls_stand_beside_questions, make_table, drop_table)
 {
     struct question_key key = key_of("s", "1");
     char method[129], id[16];
 
-    (void)state;
     assert_int_equal(ask("s", "1", "roots/list", 1), CODE_OK);
     assert_int_equal(call("1", 1), CODE_OK);
     assert_int_equal(call("1", 2), CODE_EXISTS);
@@ -304,21 +293,4 @@ static void calls_stand_beside_questions(void **state)
     assert_int_equal(answer(&key, method), CODE_OK);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_answer_takes_its_question, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(every_part_of_the_key_counts, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(a_question_asked_again_is_renewed, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(a_session_holds_at_most_64, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(all_sessions_together_are_bounded, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(nobody_pushes_out_another, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(long_methods_and_no_memory_are_refused, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(calls_stand_beside_questions, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(no_claim_is_a_share, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(no_tenant_pushes_out_another, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(workers_share_it, make_table, drop_table),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

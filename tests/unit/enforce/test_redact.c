@@ -68,7 +68,7 @@ static struct span recorded(struct bench *bench, bool *redacted)
     return gate__arguments_text(&bench->text, key, bench->root, &bench->verdict, redacted);
 }
 
-static void without_redactions_the_canonical_bytes_are_recorded(void **state)
+TEST_CASE_WITH(without_redactions_the_canonical_bytes_are_recorded, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     bool redacted;
@@ -80,7 +80,7 @@ static void without_redactions_the_canonical_bytes_are_recorded(void **state)
     assert_null(recorded(bench, &redacted).at);
 }
 
-static void values_are_replaced_where_they_stand(void **state)
+TEST_CASE_WITH(values_are_replaced_where_they_stand, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     char one[128], two[128], expected[512];
@@ -97,7 +97,7 @@ static void values_are_replaced_where_they_stand(void **state)
     assert_true(redacted);
 }
 
-static void what_lies_inside_a_replaced_value_goes_with_it(void **state)
+TEST_CASE_WITH(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     char one[128], expected[256];
@@ -112,7 +112,7 @@ static void what_lies_inside_a_replaced_value_goes_with_it(void **state)
     assert_true(span_is(recorded(bench, &redacted), expected));
 }
 
-static void a_redaction_that_cannot_be_decided_redacts_all(void **state)
+TEST_CASE_WITH(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct json_node elsewhere = {.raw = SPAN_LIT("\"not in these arguments\"")};
@@ -132,7 +132,7 @@ static void a_redaction_that_cannot_be_decided_redacts_all(void **state)
 
 /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
 /* 4.10: other members of params are redacted where they stand, or as one; the query as a whole */
-static void params_and_queries_are_replaced(void **state)
+TEST_CASE_WITH(params_and_queries_are_replaced, make_bench, drop_bench)
 {
     static const struct json_node elsewhere = {.raw = {"x", 1}};
     struct bench *bench = *state;
@@ -182,7 +182,7 @@ static void expect_named(struct bench *bench, struct span query, const char *exp
 }
 
 /* 7.8: whoever is asked learns which values the audit does not show. */
-static void what_is_redacted_has_a_name(void **state)
+TEST_CASE_WITH(what_is_redacted_has_a_name, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct verdict *verdict = &bench->verdict;
@@ -208,7 +208,7 @@ static void what_is_redacted_has_a_name(void **state)
 }
 
 /* 7.8: an agent chooses the names: where they are too long or too many, all counts as redacted, and none is left out. */
-static void names_without_end_are_all(void **state)
+TEST_CASE_WITH(names_without_end_are_all, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct buf text;
@@ -228,7 +228,7 @@ static void names_without_end_are_all(void **state)
     buf_fini(&text);
 }
 
-static void very_many_redactions_redact_all(void **state)
+TEST_CASE_WITH(very_many_redactions_redact_all, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     const struct json_node *many[1001], *node;
@@ -251,7 +251,7 @@ static void very_many_redactions_redact_all(void **state)
     assert_true(redacted);
 }
 
-static void without_memory_nothing_secret_is_recorded(void **state)
+TEST_CASE_WITH(without_memory_nothing_secret_is_recorded, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     bool redacted;
@@ -274,7 +274,7 @@ static void without_memory_nothing_secret_is_recorded(void **state)
 
 static const struct approval_marks no_marks;
 
-static void rules_and_monitors_are_named(void **state)
+TEST_CASE_WITH(rules_and_monitors_are_named, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct verdict *verdict = &bench->verdict;
@@ -296,7 +296,7 @@ static void rules_and_monitors_are_named(void **state)
 }
 
 /* However many rules with however long names: it stays JSON, and the rest is counted. */
-static void too_many_rules_are_counted(void **state)
+TEST_CASE_WITH(too_many_rules_are_counted, make_bench, drop_bench)
 {
     struct bench *bench = *state;
     struct verdict *verdict = &bench->verdict;
@@ -321,7 +321,7 @@ static void too_many_rules_are_counted(void **state)
 }
 
 /* 8.4: what has no room is counted, whatever the names are; what is written is always JSON. */
-static void groups_are_written_as_far_as_they_fit(void **state)
+TEST_CASE_WITH(groups_are_written_as_far_as_they_fit, make_bench, drop_bench)
 {
     enum { MANY = 10000 };
     struct bench *bench = *state;
@@ -351,7 +351,7 @@ static void groups_are_written_as_far_as_they_fit(void **state)
     assert_true(span_is(gate__held_text(&bench->text.scopes, many, 2), "[\"first\",1]"));
 }
 
-static void claims_are_written_where_rules_ask_for_some(void **state)
+TEST_CASE_WITH(claims_are_written_where_rules_ask_for_some, make_bench, drop_bench)
 {
     static const char asks[] = "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}, when: [{claim: a, exists: true}]}\n";
     static const char asks_none[] = "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}}\n";
@@ -377,23 +377,4 @@ static void claims_are_written_where_rules_ask_for_some(void **state)
     policy_unref(&other);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_redactions_the_canonical_bytes_are_recorded, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(values_are_replaced_where_they_stand, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(params_and_queries_are_replaced, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(what_is_redacted_has_a_name, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(names_without_end_are_all, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(very_many_redactions_redact_all, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(too_many_rules_are_counted, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(groups_are_written_as_far_as_they_fit, make_bench, drop_bench),
-        cmocka_unit_test_setup_teardown(claims_are_written_where_rules_ask_for_some, make_bench, drop_bench),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -2,7 +2,7 @@
 /* What a gate that starts counts again out of its audit. Number: 2.1 */
 #include "remember_bench.h"
 
-static void test_a_restart_gives_no_tokens_away(void **state)
+TEST_CASE_WITH(test_a_restart_gives_no_tokens_away, open_house, close_house)
 {
     struct house *house = *state;
     struct call doc = ask("resources/read", "a:1", NULL, 0);
@@ -25,7 +25,7 @@ static void test_a_restart_gives_no_tokens_away(void **state)
 }
 
 /* What a session is called is not in the audit; that it is the same one is. */
-static void test_a_session_is_known_again(void **state)
+TEST_CASE_WITH(test_a_session_is_known_again, open_house, close_house)
 {
     struct house *house = *state;
     struct call mail = ask("tools/call", "send_mail", "s1", 0);
@@ -39,7 +39,7 @@ static void test_a_session_is_known_again(void **state)
 }
 
 /* A rule that is loaded later knows who called its tools before, and takes no tokens for it. */
-static void test_a_new_watch_knows_the_calls_before(void **state)
+TEST_CASE_WITH(test_a_new_watch_knows_the_calls_before, open_house, close_house)
 {
     static const char coming[] =
         "policy: test\n"
@@ -68,7 +68,7 @@ static void test_a_new_watch_knows_the_calls_before(void **state)
 }
 
 /* A token that was taken for nothing is there again. */
-static void test_what_is_not_recorded_costs_nothing(void **state)
+TEST_CASE_WITH(test_what_is_not_recorded_costs_nothing, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = ask("tools/call", "read_secret", "s1", 0), mail = ask("tools/call", "send_mail", "s1", 0);
@@ -92,7 +92,7 @@ static void test_what_is_not_recorded_costs_nothing(void **state)
 }
 
 /* Recorded, and nobody waited for what became of it: it may count after a restart, so it counts now. */
-static void test_what_is_left_in_the_air_counts(void **state)
+TEST_CASE_WITH(test_what_is_left_in_the_air_counts, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = ask("tools/call", "read_secret", "s1", 0);
@@ -110,7 +110,7 @@ static void test_what_is_left_in_the_air_counts(void **state)
 /* ---- 7.4 ---- */
 
 /* What a budget has lost no restart brings back, whatever the record has lost of the arguments. */
-static void test_a_restart_gives_no_budget_back(void **state)
+TEST_CASE_WITH(test_a_restart_gives_no_budget_back, open_house, close_house)
 {
     static char large[100000];
     struct house *house = *state;
@@ -130,7 +130,7 @@ static void test_a_restart_gives_no_budget_back(void **state)
 }
 
 /* What is redacted the record may not name, so that it is no part of a sum. */
-static void test_what_is_redacted_is_in_no_sum(void **state)
+TEST_CASE_WITH(test_what_is_redacted_is_in_no_sum, open_house, close_house)
 {
     struct house *house = *state;
 
@@ -149,7 +149,7 @@ static void test_what_is_redacted_is_in_no_sum(void **state)
 }
 
 /* A sum that is new counts from now on; one whose bound changes keeps what was spent. */
-static void test_a_budget_that_is_raised_keeps_what_was_spent(void **state)
+TEST_CASE_WITH(test_a_budget_that_is_raised_keeps_what_was_spent, open_house, close_house)
 {
     static const char *const texts[] = {
         "policy: test\nrules:\n  - {id: pay, effect: permit, match: {tools: [pay]}}\n",
@@ -197,7 +197,7 @@ static void put_denials(const char *path, int64_t rows)
 
 /* 10.41: however many rows stand between, limits, sums, sequences and rules that were met are known again; and reading them can
  * be called off. */
-static void test_no_number_of_rows_makes_it_forget(void **state)
+TEST_CASE_WITH(test_no_number_of_rows_makes_it_forget, open_house, close_house)
 {
     atomic_bool stops = true;
     struct house *house = *state, old;
@@ -230,7 +230,7 @@ static void test_no_number_of_rows_makes_it_forget(void **state)
 }
 
 /* 10.41: what is judged while a start still reads is denied, and takes nothing. */
-static void test_calls_are_held_back(void **state)
+TEST_CASE_WITH(test_calls_are_held_back, open_house, close_house)
 {
     struct house *house = *state;
 
@@ -243,7 +243,7 @@ static void test_calls_are_held_back(void **state)
     call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
 }
 
-static void test_a_rule_that_was_met_is_known_again(void **state)
+TEST_CASE_WITH(test_a_rule_that_was_met_is_known_again, open_house, close_house)
 {
     struct house *house = *state;
 
@@ -257,7 +257,7 @@ static void test_a_rule_that_was_met_is_known_again(void **state)
 }
 
 /* 9.4: where the row names no rules, any of them may have been met. */
-static void test_too_many_to_be_named(void **state)
+TEST_CASE(test_too_many_to_be_named)
 {
     static const struct { const char *rules; uint32_t count; } cases[] = {
         {"[]", 0}, {"[{\"id\":\"a\",\"effect\":\"flag\"}]", 1}, {"\"too long\"", VERDICT_RULES_MAX + 1}, {"", VERDICT_RULES_MAX + 1},
@@ -266,7 +266,6 @@ static void test_too_many_to_be_named(void **state)
     struct arena arena;
     struct buf document;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     buf_init(&document, 1 << 20);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -300,7 +299,7 @@ static void put_step(struct house *house, const struct plan *plan, int64_t used_
 }
 
 /* 8.7: whatever the clock says at a start, and whatever it said when a step was used, no step comes back while the plan lasts. */
-static void test_steps_whatever_the_clock(void **state)
+TEST_CASE_WITH(test_steps_whatever_the_clock, open_house, close_house)
 {
     const int64_t hour_us = 60 * MINUTE, now_us = clock_wall_us();
     const struct plan_fit fit = {{1}};
@@ -333,23 +332,4 @@ static void test_steps_whatever_the_clock(void **state)
     assert_string_equal(reason_name(reason), "plan_used");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_too_many_to_be_named),
-        cmocka_unit_test_setup_teardown(test_a_restart_gives_no_tokens_away, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_session_is_known_again, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_new_watch_knows_the_calls_before, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_not_recorded_costs_nothing, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_left_in_the_air_counts, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_restart_gives_no_budget_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_redacted_is_in_no_sum, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_budget_that_is_raised_keeps_what_was_spent, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_no_number_of_rows_makes_it_forget, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_calls_are_held_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_rule_that_was_met_is_known_again, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_steps_whatever_the_clock, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

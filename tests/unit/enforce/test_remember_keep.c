@@ -125,7 +125,7 @@ static void knows_it_all(struct house *house)
     pay(house, "{\"amount\":100,\"fee\":[6.5]}", 0, REASON_PERMITTED);
 }
 
-static void test_goes_on_from_what_was_kept(void **state)
+TEST_CASE_WITH(test_goes_on_from_what_was_kept, open_kept, close_house)
 {
     struct house *house = *state;
     uint64_t row = use_some(house);
@@ -138,7 +138,7 @@ static void test_goes_on_from_what_was_kept(void **state)
 }
 
 /* Each is made from the one before. */
-static void test_many_times_one_after_the_other(void **state)
+TEST_CASE_WITH(test_many_times_one_after_the_other, open_kept, close_house)
 {
     struct house *house = *state;
     uint64_t row = 0;
@@ -160,7 +160,7 @@ static void test_many_times_one_after_the_other(void **state)
 }
 
 /* Whoever can write the folder, and a kill or a full disk at any time. */
-static void test_whatever_became_of_it(void **state)
+TEST_CASE_WITH(test_whatever_became_of_it, open_kept, close_house)
 {
     static const off_t places[] = {0, 24, 32, 40, 60, 80, 120, 200, -200, -33, -32, -1};
     struct house *house = *state;
@@ -195,7 +195,7 @@ static void test_whatever_became_of_it(void **state)
     knows_it_all(house);
 }
 
-static void test_another_key(void **state)
+TEST_CASE_WITH(test_another_key, open_kept, close_house)
 {
     struct house *house = *state;
     uint64_t row = use_some(house);
@@ -208,7 +208,7 @@ static void test_another_key(void **state)
 }
 
 /* With the right key, and its row's number is there: but not its row. */
-static void test_another_log(void **state)
+TEST_CASE_WITH(test_another_log, open_kept, close_house)
 {
     struct house *house = *state, other = {.audit = NULL};
     uint64_t row;
@@ -257,7 +257,7 @@ static uint64_t start_under(struct house *house, const char *limit, const char *
 }
 
 /* What a version asks for that was not counted is counted from the trail; what it asks for no more does no harm. */
-static void test_another_version(void **state)
+TEST_CASE_WITH(test_another_version, open_kept, close_house)
 {
     static const char leak[] = "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: ['read_*'], "
                                "within: 2h}}]}\n";
@@ -283,7 +283,7 @@ static void test_another_version(void **state)
 }
 
 /* Nor does a restart give tokens back of a limit that is as short as clocks are apart. */
-static void test_a_short_limit(void **state)
+TEST_CASE_WITH(test_a_short_limit, open_kept, close_house)
 {
     static const char limit[] = "{calls: 2, per: minute, by: [session, tool]}";
     struct house *house = *state;
@@ -297,7 +297,7 @@ static void test_a_short_limit(void **state)
 }
 
 /* What was left out since it was over when the clock was ahead is not over. */
-static void test_the_clock_is_set_back(void **state)
+TEST_CASE_WITH(test_the_clock_is_set_back, open_kept, close_house)
 {
     const int64_t day = 24 * 60 * MINUTE;
     struct house *house = *state;
@@ -345,7 +345,7 @@ static void use_step(struct house *house, const struct plan *plan)
     assert_int_not_equal(seq, 0);
 }
 
-static void test_steps_of_plans(void **state)
+TEST_CASE_WITH(test_steps_of_plans, open_kept, close_house)
 {
     struct plan plan = {.tenant = SPAN_LIT("acme"), .digest = {1}, .step = &step, .step_count = 1};
     struct house *house = *state;
@@ -363,7 +363,7 @@ static void test_steps_of_plans(void **state)
 }
 
 /* A route's keys of plans may go and come back: what was used in between is used once. */
-static void test_plans_that_are_looked_at_again(void **state)
+TEST_CASE_WITH(test_plans_that_are_looked_at_again, open_kept, close_house)
 {
     struct plan plan = {.tenant = SPAN_LIT("acme"), .digest = {1}, .step = &step, .step_count = 1};
     struct house *house = *state;
@@ -394,7 +394,7 @@ static void test_plans_that_are_looked_at_again(void **state)
 }
 
 /* Behind a rotation the row that it stands at is in a file that was left, or the last one of it. */
-static void test_behind_a_rotation(void **state)
+TEST_CASE_WITH(test_behind_a_rotation, open_kept, close_house)
 {
     struct house *house = *state;
     uint64_t row = use_some(house);
@@ -410,21 +410,4 @@ static void test_behind_a_rotation(void **state)
     knows_it_all(house);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_goes_on_from_what_was_kept, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_many_times_one_after_the_other, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_whatever_became_of_it, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_another_key, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_another_log, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_another_version, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_a_short_limit, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_the_clock_is_set_back, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_steps_of_plans, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_plans_that_are_looked_at_again, open_kept, close_house),
-        cmocka_unit_test_setup_teardown(test_behind_a_rotation, open_kept, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -29,7 +29,7 @@ static void erase(const char *path)
     db_close(&db);
 }
 
-static void test_a_restart_knows_the_values(void **state)
+TEST_CASE_WITH(test_a_restart_knows_the_values, open_house, close_house)
 {
     struct house *house = *state;
 
@@ -46,7 +46,7 @@ static void test_a_restart_knows_the_values(void **state)
 }
 
 /* Nothing but the arguments says which value it was: an erased one is nowhere to guess at, and counts as one of its own. */
-static void test_a_lost_value_is_another_one(void **state)
+TEST_CASE_WITH(test_a_lost_value_is_another_one, open_house, close_house)
 {
     static char large[100000];
     struct house *house = *state;
@@ -67,7 +67,7 @@ static void test_a_lost_value_is_another_one(void **state)
 }
 
 /* A redacted value is in no record, so that nobody could count it; one that was redacted when it was recorded is a lost one. */
-static void test_a_redacted_value_is_none(void **state)
+TEST_CASE_WITH(test_a_redacted_value_is_none, open_house, close_house)
 {
     static const char redacting[] =
         "policy: test\n"
@@ -94,7 +94,7 @@ static void test_a_redacted_value_is_none(void **state)
 }
 
 /* What the limit did not count then it does not count now: a call without the one value. */
-static void test_a_call_without_a_value(void **state)
+TEST_CASE_WITH(test_a_call_without_a_value, open_house, close_house)
 {
     static const char before[] = "policy: test\nrules:\n  - {id: pay, effect: permit, match: {tools: [pay]}}\n";
     static const char *const none[] = {"{}", "{\"patient\":null}", "{\"patient\":[\"p-1\"]}", "{\"patient\":{\"id\":1}}"};
@@ -112,7 +112,7 @@ static void test_a_call_without_a_value(void **state)
 }
 
 /* 10.41: what was counted is kept beside the store, and what is kept says no value to who has not the store's key. */
-static void test_what_is_kept_knows_them_too(void **state)
+TEST_CASE_WITH(test_what_is_kept_knows_them_too, open_house, close_house)
 {
     static const unsigned char key[DIGEST_BYTES] = {1};
     struct house *house = *state;
@@ -155,7 +155,7 @@ static void test_what_is_kept_knows_them_too(void **state)
 }
 
 /* What a call took whose record could not be written has its place no more; one that may have been recorded keeps it. */
-static void test_what_is_not_recorded_has_no_place(void **state)
+TEST_CASE_WITH(test_what_is_not_recorded_has_no_place, open_house, close_house)
 {
     struct house *house = *state;
     struct call message = ask("tools/call", "pay", "s1", 0);
@@ -179,16 +179,4 @@ static void test_what_is_not_recorded_has_no_place(void **state)
     arena_fini(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_restart_knows_the_values, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_lost_value_is_another_one, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_redacted_value_is_none, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_call_without_a_value, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_kept_knows_them_too, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_not_recorded_has_no_place, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -12,14 +12,13 @@ static void put(struct rule_stops *stops, enum stop_by by, const char *tenant, c
 }
 
 /* Each as long as asked for, once; whoever makes up names fills the place of his own tenant's and kind alone. */
-static void test_of_rules(void **state)
+TEST_CASE(test_of_rules)
 {
     struct rule_stops *stops;
     struct rule_stop stop;
     size_t sessions = 0, others = 0;
     char name[32];
 
-    (void)state;
     assert_int_equal(rule_stops_new(&stops), CODE_OK);
     for (int i = 0; i < 2 * RULE_STOPS_MAX; i++) {
         (void)snprintf(name, sizeof name, "s-%d", i);
@@ -38,9 +37,4 @@ static void test_of_rules(void **state)
     rule_stops_free(&stops);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_of_rules)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -278,11 +278,10 @@ static struct caller crowd_of(uint64_t number, char name[32], char claimed[32], 
                            span_of(name, (size_t)len), true, number};
 }
 
-static void test_each_table(void **state)
+TEST_CASE(test_each_table)
 {
     char name[32], claimed[32], principal[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const struct table *table = &tables[i];
         uint64_t refused = 0, kept = 0;
@@ -313,9 +312,4 @@ static void test_each_table(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_table)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

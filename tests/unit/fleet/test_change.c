@@ -55,11 +55,10 @@ static const char *written(const struct change *change, const char *rows)
     return out;
 }
 
-static void test_is_read_as_written(void **state)
+TEST_CASE(test_is_read_as_written)
 {
     struct change made = first(), read;
 
-    (void)state;
     memset(made.previous, 0xab, sizeof made.previous);
     assert_int_equal(read_text(written(&made, ROWS), &read), CODE_OK);
     assert_true(span_is(read.fleet, FLEET) && span_is(read.node, "gate-eu-1") && span_is(read.by, "anna"));
@@ -72,7 +71,7 @@ static void test_is_read_as_written(void **state)
 }
 
 /* Each of these says the same to some reader, or another thing to another one. */
-static void test_has_one_text(void **state)
+TEST_CASE(test_has_one_text)
 {
 #define HEAD "{\"by\":\"anna\",\"fleet\":\"" FLEET "\",\"kind\":\"hold\",\"node\":\"a\","
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
@@ -105,7 +104,6 @@ static void test_has_one_text(void **state)
     };
     struct change read;
 
-    (void)state;
     assert_int_equal(read_text(HEAD "\"number\":1," TAIL, &read), CODE_OK);
     for (size_t i = 0; i < sizeof tricks / sizeof *tricks; i++) {
         assert_int_equal(read_text(tricks[i], &read), CODE_INVALID);
@@ -113,7 +111,7 @@ static void test_has_one_text(void **state)
     }
 }
 
-static void test_is_signed_by_one_key(void **state)
+TEST_CASE(test_is_signed_by_one_key)
 {
     unsigned char public[2][SIGN_PUBLIC_BYTES], signature[SIGN_BYTES], bare[SIGN_BYTES], digest[DIGEST_BYTES];
     struct sign_key *key[2];
@@ -121,7 +119,6 @@ static void test_is_signed_by_one_key(void **state)
     struct buf pem;
     char kept[4096];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         buf_init(&pem, 4096);
         assert_int_equal(sign_key_make(&pem), CODE_OK);
@@ -147,12 +144,11 @@ static void test_is_signed_by_one_key(void **state)
     sign_key_free(&key[1]);
 }
 
-static void test_has_its_place(void **state)
+TEST_CASE(test_has_its_place)
 {
     unsigned char hash[DIGEST_BYTES] = {0}, another[DIGEST_BYTES] = {1};
     struct change made = first(), read;
 
-    (void)state;
     assert_int_equal(read_text(written(&made, ROWS), &read), CODE_OK);
     assert_int_equal(change_goes_on(&read, SPAN_LIT(FLEET), 0, hash, &why), CODE_OK);
     assert_int_equal(change_goes_on(&read, SPAN_LIT("f123456789abcdef0123456789abcdef"), 0, hash, &why), CODE_INVALID);
@@ -160,11 +156,10 @@ static void test_has_its_place(void **state)
     assert_int_equal(change_goes_on(&read, SPAN_LIT(FLEET), 0, another, &why), CODE_INVALID);
 }
 
-static void test_is_not_written_wrong(void **state)
+TEST_CASE(test_is_not_written_wrong)
 {
     struct change made = first();
 
-    (void)state;
     made.node = SPAN_LIT("-a");
     assert_int_equal(change_write(&made, SPAN_LIT(ROWS), &text, &why), CODE_INVALID);
     made = first();
@@ -174,13 +169,4 @@ static void test_is_not_written_wrong(void **state)
     buf_clear(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_read_as_written), cmocka_unit_test(test_has_one_text),
-        cmocka_unit_test(test_is_signed_by_one_key), cmocka_unit_test(test_has_its_place),
-        cmocka_unit_test(test_is_not_written_wrong),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -19,21 +19,20 @@ static struct db *open_store(void)
     return db;
 }
 
-static void what_is_saved_is_loaded(void **unused)
+TEST_CASE(what_is_saved_is_loaded)
 {
-    const struct fleet_state state = {.beat_us = WALL, .beat_up_us = 5, .start = "a-start", .spent_us = 1, .change = 7,
+    const struct fleet_state kept = {.beat_us = WALL, .beat_up_us = 5, .start = "a-start", .spent_us = 1, .change = 7,
                                       .hash = "ab", .behind = 3, .forked = 1, .lag_rows = 9, .lag_us = 8, .shipped_seq = 6,
                                       .refused = 4, .problem = "it is \"away\""};
     struct fleet_state loaded;
     struct db *db = open_store();
     struct why why;
 
-    (void)unused;
     assert_ok(fleet_state_load(db, &loaded, &why));
     assert_int_equal(loaded.beat_us, 0);
     assert_string_equal(loaded.problem, "");
-    assert_ok(fleet_state_save(db, &state, &why));
-    assert_ok(fleet_state_save(db, &state, &why)); /* again: the same rows */
+    assert_ok(fleet_state_save(db, &kept, &why));
+    assert_ok(fleet_state_save(db, &kept, &why)); /* again: the same rows */
     assert_ok(fleet_state_load(db, &loaded, &why));
     assert_int_equal(loaded.beat_us, WALL);
     assert_int_equal(loaded.beat_up_us, 5);
@@ -52,52 +51,41 @@ static void what_is_saved_is_loaded(void **unused)
 }
 
 /* What was spent only grows, and is another beat's no more. */
-static void time_is_spent_once(void **unused)
+TEST_CASE(time_is_spent_once)
 {
-    struct fleet_state state = {.beat_us = WALL, .spent_us = 0}, loaded;
+    struct fleet_state kept = {.beat_us = WALL, .spent_us = 0}, loaded;
     struct db *db = open_store();
     struct why why;
 
-    (void)unused;
-    assert_ok(fleet_state_save(db, &state, &why));
-    assert_ok(fleet_state_spend(db, &state, 5 * MINUTE, &why));
-    assert_ok(fleet_state_spend(db, &state, 2 * MINUTE, &why));
+    assert_ok(fleet_state_save(db, &kept, &why));
+    assert_ok(fleet_state_spend(db, &kept, 5 * MINUTE, &why));
+    assert_ok(fleet_state_spend(db, &kept, 2 * MINUTE, &why));
     assert_ok(fleet_state_load(db, &loaded, &why));
     assert_int_equal(loaded.spent_us, 5 * MINUTE);
-    state.beat_us += MINUTE;
-    assert_ok(fleet_state_save(db, &state, &why));
-    state.beat_us -= MINUTE;
-    assert_ok(fleet_state_spend(db, &state, 6 * MINUTE, &why)); /* of the beat before */
+    kept.beat_us += MINUTE;
+    assert_ok(fleet_state_save(db, &kept, &why));
+    kept.beat_us -= MINUTE;
+    assert_ok(fleet_state_spend(db, &kept, 6 * MINUTE, &why)); /* of the beat before */
     assert_ok(fleet_state_load(db, &loaded, &why));
     assert_int_equal(loaded.spent_us, 0);
     db_close(&db);
 }
 
 /* While the machine runs no set clock counts; afterwards one that is behind gives nothing. */
-static void no_clock_that_is_set_gives_time(void **unused)
+TEST_CASE(no_clock_that_is_set_gives_time)
 {
-    struct fleet_state state = {.beat_us = WALL, .beat_up_us = 10 * MINUTE, .start = "one"};
+    struct fleet_state kept = {.beat_us = WALL, .beat_up_us = 10 * MINUTE, .start = "one"};
 
-    (void)unused;
-    assert_int_equal(fleet_state_age(&state, WALL + MINUTE, 11 * MINUTE, "one"), MINUTE);
-    assert_int_equal(fleet_state_age(&state, WALL - 1000 * MINUTE, 30 * MINUTE, "one"), 20 * MINUTE);
-    assert_int_equal(fleet_state_age(&state, WALL + 1000 * MINUTE, 12 * MINUTE, "one"), 2 * MINUTE);
-    assert_int_equal(fleet_state_age(&state, WALL + 3 * MINUTE, MINUTE, "two"), 3 * MINUTE);
-    assert_true(fleet_state_age(&state, WALL - 1, MINUTE, "two") == FLEET_NEVER);
-    assert_int_equal(fleet_state_age(&state, WALL + MINUTE, MINUTE, ""), MINUTE);
-    state.spent_us = 9 * MINUTE; /* before the machine was started again, with its clock set back to just behind the beat */
-    assert_int_equal(fleet_state_age(&state, WALL + 1, MINUTE, "two"), 9 * MINUTE);
-    state.beat_us = 0;
-    assert_true(fleet_state_age(&state, WALL, MINUTE, "one") == FLEET_NEVER);
+    assert_int_equal(fleet_state_age(&kept, WALL + MINUTE, 11 * MINUTE, "one"), MINUTE);
+    assert_int_equal(fleet_state_age(&kept, WALL - 1000 * MINUTE, 30 * MINUTE, "one"), 20 * MINUTE);
+    assert_int_equal(fleet_state_age(&kept, WALL + 1000 * MINUTE, 12 * MINUTE, "one"), 2 * MINUTE);
+    assert_int_equal(fleet_state_age(&kept, WALL + 3 * MINUTE, MINUTE, "two"), 3 * MINUTE);
+    assert_true(fleet_state_age(&kept, WALL - 1, MINUTE, "two") == FLEET_NEVER);
+    assert_int_equal(fleet_state_age(&kept, WALL + MINUTE, MINUTE, ""), MINUTE);
+    kept.spent_us = 9 * MINUTE; /* before the machine was started again, with its clock set back to just behind the beat */
+    assert_int_equal(fleet_state_age(&kept, WALL + 1, MINUTE, "two"), 9 * MINUTE);
+    kept.beat_us = 0;
+    assert_true(fleet_state_age(&kept, WALL, MINUTE, "one") == FLEET_NEVER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_saved_is_loaded),
-        cmocka_unit_test(time_is_spent_once),
-        cmocka_unit_test(no_clock_that_is_set_gives_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -72,9 +72,8 @@ static void write_file(const struct buf *text, unsigned mode)
     assert_int_equal(file_create(path, mode, buf_peek(text), NULL), CODE_OK);
 }
 
-static void test_it_comes_back(void **state)
+TEST_CASE(test_it_comes_back)
 {
-    (void)state;
     for (int is_reader = 0; is_reader < 2; is_reader++) {
         struct member *member = made(is_reader == 1), *read;
         struct buf text;
@@ -131,11 +130,10 @@ static void refused(const char *was, const char *is, enum code wanted, const cha
     member_free(&member);
 }
 
-static void test_what_is_none(void **state)
+TEST_CASE(test_what_is_none)
 {
     struct member *read;
 
-    (void)state;
     refused("\"format\": 1", "\"format\": 2", CODE_INVALID, "is no membership");
     refused("\"name\": \"gate-a\"", "\"name\": \"gate-b\"", CODE_DENIED, "does not have the node gate-b");
     refused("\"name\": \"gate-a\"", "\"name\": \"Gate\"", CODE_INVALID, "is no membership");
@@ -148,13 +146,12 @@ static void test_what_is_none(void **state)
     assert_int_equal(member_read(path, &read, NULL), CODE_NOT_FOUND);
 }
 
-static void test_the_fleets_key(void **state)
+TEST_CASE(test_the_fleets_key)
 {
     struct fleet_key *key = secret_new(sizeof *key), *read;
     struct buf text;
     struct why why = {0};
 
-    (void)state;
     memcpy(key->fleet, FLEET, sizeof FLEET);
     key->database = mem_dup("postgresql://db/callgate", 24);
     random_bytes(key->seed, sizeof key->seed);
@@ -179,13 +176,4 @@ static void test_the_fleets_key(void **state)
     fleet_key_free(&key);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_comes_back),
-        cmocka_unit_test(test_what_is_none),
-        cmocka_unit_test(test_the_fleets_key),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_MAIN(make_folder, remove_folder)

@@ -59,7 +59,7 @@ static struct roster *three(void)
     return roster;
 }
 
-static void test_it_comes_back(void **state)
+TEST_CASE(test_it_comes_back)
 {
     struct roster *roster = three(), *read;
     unsigned char signature[SIGN_BYTES];
@@ -96,12 +96,11 @@ static void test_it_comes_back(void **state)
 }
 
 /* A key counts for the changes that its node signed while it was one. */
-static void test_who_signs_what(void **state)
+TEST_CASE(test_who_signs_what)
 {
     struct roster *roster = three();
     unsigned char key[SIGN_PUBLIC_BYTES], old[SIGN_PUBLIC_BYTES], young[SIGN_PUBLIC_BYTES];
 
-    (void)state;
     key_of(2, old);
     key_of(8, young);
     assert_true(roster_key_of(roster, SPAN_LIT("gate-b"), 1000, key));
@@ -122,12 +121,11 @@ static void test_who_signs_what(void **state)
     roster_free(&roster);
 }
 
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const char *const good[] = {"a", "0", "gate-eu-1", "a--b"}, *const bad[] = {"", "-a", "Gate", "a b", "a_b", "ä", "a\"b"};
     char longest[FLEET_NAME_BYTES + 1];
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_true(fleet_name_is_good(span_text(good[i])));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -138,7 +136,7 @@ static void test_names(void **state)
 }
 
 /* What its root signed is read strictly, too. */
-static void test_what_is_none(void **state)
+TEST_CASE(test_what_is_none)
 {
     static const char *const texts[] = {
         "", "[]", "{}", "{\"format\":2,\"fleet\":\"" FLEET "\",\"number\":1,\"nodes\":[]}",
@@ -153,7 +151,6 @@ static void test_what_is_none(void **state)
     unsigned char signature[SIGN_BYTES];
     struct roster *roster;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct why why = {0};
 
@@ -164,14 +161,13 @@ static void test_what_is_none(void **state)
     }
 }
 
-static void test_without_memory(void **state)
+TEST_CASE(test_without_memory)
 {
     struct roster *roster = three(), *read = NULL;
     unsigned char signature[SIGN_BYTES];
     struct buf text;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     buf_init(&text, ROSTER_TEXT_BYTES);
     assert_int_equal(roster_write(roster, &text), CODE_OK);
     assert_int_equal(roster_sign(buf_peek(&text), root, signature), CODE_OK);
@@ -187,12 +183,4 @@ static void test_without_memory(void **state)
     roster_free(&roster);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_comes_back), cmocka_unit_test(test_who_signs_what),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_what_is_none),   cmocka_unit_test(test_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, make_root, drop_root);
-}
+TEST_MAIN(make_root, drop_root)

@@ -57,7 +57,7 @@ static void try_names(enum identity_name name, size_t at, const struct name_case
     }
 }
 
-static void test_uris(void **state) /* 8.5 */
+TEST_CASE(test_uris) /* 8.5 */
 {
     static const struct name_case cases[] = {
         {"spiffe://example.org/ns/prod/sa/Bot_1.x", true}, {"spiffe://example.org", true}, {"https://example.org/x?y=1#z", true},
@@ -74,7 +74,6 @@ static void test_uris(void **state) /* 8.5 */
     struct identity identity;
     char longest[IDENTITY_URI_MAX + 2] = "spiffe://example.org/";
 
-    (void)state;
     try_names(IDENTITY_URI, offsetof(struct tls_names, uri), cases, sizeof cases / sizeof *cases);
     assert_int_equal(decide(&source, &names, &identity), REASON_CREDENTIAL_WRONG); /* a NUL cuts nothing off */
     memset(longest + 21, 'a', IDENTITY_URI_MAX - 21);
@@ -85,7 +84,7 @@ static void test_uris(void **state) /* 8.5 */
     assert_int_equal(decide(&source, &names, &identity), REASON_CREDENTIAL_WRONG);
 }
 
-static void test_dns_and_mail(void **state) /* 8.5 */
+TEST_CASE(test_dns_and_mail) /* 8.5 */
 {
     static const struct name_case dns[] = {
         {"bot.example.org", true}, {"bot", true}, {"xn--bcher-kva.example", true},
@@ -98,12 +97,11 @@ static void test_dns_and_mail(void **state) /* 8.5 */
         {"\"a b\"@example.org", false}, {"bot@[127.0.0.1]", false}, {"bot @example.org", false},
     };
 
-    (void)state;
     try_names(IDENTITY_DNS, offsetof(struct tls_names, dns), dns, sizeof dns / sizeof *dns);
     try_names(IDENTITY_EMAIL, offsetof(struct tls_names, email), mail, sizeof mail / sizeof *mail);
 }
 
-static void test_tenants(void **state) /* 8.5 */
+TEST_CASE(test_tenants) /* 8.5 */
 {
     struct tls_names names = {.subject = SPAN_LIT("CN=bot,O=acme"), .uri = {SPAN_LIT("spiffe://umbrella.example.org/bot"), 1}};
     struct identity_source source = {.kind = IDENTITY_CERTIFICATE, .name = IDENTITY_URI};
@@ -111,7 +109,6 @@ static void test_tenants(void **state) /* 8.5 */
     struct why why;
     size_t offset;
 
-    (void)state;
     assert_int_equal(decide(&source, &names, &identity), REASON_PERMITTED);
     assert_true(span_is(identity.tenant, "acme"));
     assert_int_equal(regex_compile(SPAN_LIT("spiffe://(?<tenant>[a-z]+)\\.example\\.org/.*"), &source.tenant_regex, &offset, &why),
@@ -172,14 +169,13 @@ static enum reason decide_handed(const char *header, const char *value, bool is_
     return identity_decide(&source, 1, NULL, &request, identity);
 }
 
-static void test_client_cert(void **state) /* 8.5; RFC 9440, 2.1 */
+TEST_CASE(test_client_cert) /* 8.5; RFC 9440, 2.1 */
 {
     struct buf der, text;
     struct arena arena;
     struct identity identity;
     size_t len;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     buf_init(&text, 65536);
     buf_add_text(&text, ":");
@@ -208,7 +204,7 @@ static void test_client_cert(void **state) /* 8.5; RFC 9440, 2.1 */
     arena_fini(&arena);
 }
 
-static void test_forwarded_client_cert(void **state) /* 8.5 */
+TEST_CASE(test_forwarded_client_cert) /* 8.5 */
 {
     static const struct {
         const char *value, *principal; /* NULL: refused */
@@ -231,7 +227,6 @@ static void test_forwarded_client_cert(void **state) /* 8.5 */
     };
     struct arena arena;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct identity identity;
@@ -248,7 +243,7 @@ static void test_forwarded_client_cert(void **state) /* 8.5 */
 }
 
 /* Envoy writes a subject by RFC 2253, where a comma in a name is `\,`: it must not come apart into two names. */
-static void test_forwarded_subject(void **state) /* 8.5 */
+TEST_CASE(test_forwarded_subject) /* 8.5 */
 {
     static const struct {
         const char *value, *principal; /* NULL: refused */
@@ -263,7 +258,6 @@ static void test_forwarded_subject(void **state) /* 8.5 */
     const struct identity_source source = {.kind = IDENTITY_CERTIFICATE, .header = "X-Forwarded-Client-Cert"};
     struct arena arena;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct asked asked = {source.header, cases[i].value};
@@ -280,7 +274,7 @@ static void test_forwarded_subject(void **state) /* 8.5 */
 }
 
 /* The certificate itself outweighs what is said of it. */
-static void test_whole_certificate_forwarded(void **state) /* 8.5 */
+TEST_CASE(test_whole_certificate_forwarded) /* 8.5 */
 {
     struct buf der, text;
     struct span bytes = certificate_of("URI:spiffe://example.org/real", &der);
@@ -292,7 +286,6 @@ static void test_whole_certificate_forwarded(void **state) /* 8.5 */
     char *pem;
     long len;
 
-    (void)state;
     arena_init(&arena, 1 << 20);
     buf_init(&text, 65536);
     assert_int_equal(PEM_write_bio_X509(bio, certificate), 1);
@@ -310,16 +303,4 @@ static void test_whole_certificate_forwarded(void **state) /* 8.5 */
     arena_fini(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uris),
-        cmocka_unit_test(test_dns_and_mail),
-        cmocka_unit_test(test_tenants),
-        cmocka_unit_test(test_client_cert),
-        cmocka_unit_test(test_forwarded_client_cert), cmocka_unit_test(test_forwarded_subject),
-        cmocka_unit_test(test_whole_certificate_forwarded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

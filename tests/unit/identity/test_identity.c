@@ -63,11 +63,10 @@ static enum reason decide(const struct identity_source *sources, size_t count, s
 }
 
 /* 1.29 */
-static void first_present_decides(void **state)
+TEST_CASE(first_present_decides)
 {
     struct identity identity;
 
-    (void)state;
     assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, NULL, 1, &identity),
                      REASON_PERMITTED);
     assert_true(span_is(identity.authentication, "api_key"));
@@ -90,7 +89,7 @@ static void first_present_decides(void **state)
 }
 
 /* 1.29 */
-static void bearer_form(void **state)
+TEST_CASE(bearer_form)
 {
     static const struct { const char *value; enum reason reason; } cases[] = {
         {"Bearer right", REASON_PERMITTED},       {"bearer right", REASON_PERMITTED},
@@ -104,20 +103,18 @@ static void bearer_form(void **state)
     const struct identity_source bearer = {.kind = IDENTITY_BEARER};
     struct identity identity;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (decide(&bearer, 1, (struct headers){.authorization = cases[i].value}, NULL, 1, &identity) != cases[i].reason)
             fail_msg("\"%s\" should be %s", cases[i].value, reason_name(cases[i].reason));
 }
 
 /* 1.29 */
-static void none_stands_alone(void **state)
+TEST_CASE(none_stands_alone)
 {
     const struct identity_source none = {.kind = IDENTITY_NONE, .principal = "local", .tenant = "dev"};
     const struct identity_source beside[] = {{.kind = IDENTITY_API_KEY, .header = "X-API-Key"}, none};
     struct identity identity;
 
-    (void)state;
     assert_int_equal(decide(&none, 1, (struct headers){0}, NULL, 1, &identity), REASON_PERMITTED);
     assert_true(span_is(identity.principal, "local"));
     assert_true(span_is(identity.tenant, "dev"));
@@ -137,7 +134,7 @@ static struct span no_header(const void *context, const char *name)
 }
 
 /* 15.7: the kernel says whose process it is */
-static void a_login_is_the_peers(void **state)
+TEST_CASE(a_login_is_the_peers)
 {
     static const struct identity_login logins[] = {{1000, "ada"}, {1000, "ada2"}, {1001, "bob"}};
     const struct identity_source login = {.kind = IDENTITY_LOGIN, .tenant = "desk", .logins = logins, .login_count = 3};
@@ -146,7 +143,6 @@ static void a_login_is_the_peers(void **state)
     struct identity_request request = {.header = no_header, .arena = &arena};
     struct identity identity;
 
-    (void)state;
     arena_init(&arena, 4096);
     assert_int_equal(identity_decide(&login, 1, NULL, &request, &identity), REASON_CREDENTIAL_MISSING);
     request.uid = &uid;
@@ -161,11 +157,10 @@ static void a_login_is_the_peers(void **state)
     arena_fini(&arena);
 }
 
-static void keys_expire(void **state)
+TEST_CASE(keys_expire)
 {
     struct identity identity;
 
-    (void)state;
     assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "expiring"}, NULL, 999, &identity),
                      REASON_PERMITTED);
     assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "expiring"}, NULL, 1000, &identity),
@@ -173,7 +168,7 @@ static void keys_expire(void **state)
 }
 
 /* 1.29 */
-static void tenants_are_claimed(void **state)
+TEST_CASE(tenants_are_claimed)
 {
     static const struct { const char *claim; bool allowed; } cases[] = {
         {NULL, true}, {"acme", true}, {"team-red", true}, {"acme-*", true}, {"Acme", false}, {"acme-x", false},
@@ -181,7 +176,6 @@ static void tenants_are_claimed(void **state)
     };
     struct identity identity;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         enum reason reason = decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, cases[i].claim, 1, &identity);
 
@@ -195,12 +189,11 @@ static void tenants_are_claimed(void **state)
 }
 
 /* 4.21: the longest name that may be claimed has 128 bytes. */
-static void the_longest_tenant(void **state)
+TEST_CASE(the_longest_tenant)
 {
     char name[130];
     struct identity identity;
 
-    (void)state;
     (void)snprintf(name, sizeof name, "team-%0124d", 0);
     assert_int_equal(strlen(name), 129);
     assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, name, 1, &identity),
@@ -212,7 +205,7 @@ static void the_longest_tenant(void **state)
                      REASON_PERMITTED);
 }
 
-static void certificates(void **state)
+TEST_CASE(certificates)
 {
     static const struct { const char *subject, *principal, *tenant; } cases[] = {
         {"CN=bot,O=acme", "bot", "acme"},
@@ -238,7 +231,6 @@ static void certificates(void **state)
     struct identity_request request = {.header = find_header, .context = &headers, .certificate = &names};
     struct identity identity;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool fits;
 
@@ -259,7 +251,7 @@ static void certificates(void **state)
     assert_int_equal(identity_decide(&source, 1, NULL, &request, &identity), REASON_TENANT_NOT_ALLOWED);
 }
 
-static void made_keys_work_and_differ(void **state)
+TEST_CASE(made_keys_work_and_differ)
 {
     char one[48], two[48];
     struct identity_key key = {.principal = "p", .tenant = "t", .id = 1};
@@ -269,7 +261,6 @@ static void made_keys_work_and_differ(void **state)
     struct identity identity;
     unsigned char other[DIGEST_BYTES];
 
-    (void)state;
     assert_int_equal(identity_key_make(one, key.digest), CODE_OK);
     for (int i = 0; i < 3; i++, memcpy(one, two, sizeof one)) { /* 4.21: what lies on the stack is no secret */
         assert_int_equal(identity_key_make(two, other), CODE_OK);
@@ -287,7 +278,7 @@ static void made_keys_work_and_differ(void **state)
     assert_null(table);
 }
 
-static void many_keys_and_no_memory(void **state)
+TEST_CASE(many_keys_and_no_memory)
 {
     enum { COUNT = 1000 };
     static struct identity_key keys[COUNT];
@@ -295,7 +286,6 @@ static void many_keys_and_no_memory(void **state)
     uint64_t allocations;
     char text[16], name[150] = "";
 
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         keys[i] = (struct identity_key){.principal = "p", .tenant = "t", .may_claim = claims, .id = i + 1};
         snprintf(text, sizeof text, "key-%d", i);
@@ -329,20 +319,4 @@ static void many_keys_and_no_memory(void **state)
     mem_fail_at(0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_present_decides),
-        cmocka_unit_test(bearer_form),
-        cmocka_unit_test(none_stands_alone),
-        cmocka_unit_test(a_login_is_the_peers),
-        cmocka_unit_test(keys_expire),
-        cmocka_unit_test(tenants_are_claimed),
-        cmocka_unit_test(the_longest_tenant),
-        cmocka_unit_test(certificates),
-        cmocka_unit_test(made_keys_work_and_differ),
-        cmocka_unit_test(many_keys_and_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -36,9 +36,8 @@ static bool takes(const char *kind, const char *more)
     return true;
 }
 
-static void test_kinds(void **state)
+TEST_CASE(test_kinds)
 {
-    (void)state;
     assert_true(takes("RSA2048", "") && takes("RSA2056", "") && takes("P-256", "") && takes("P-384", "") && takes("P-521", ""));
     assert_true(takes("Ed25519", ""));
     assert_false(takes("RSA1024", ""));
@@ -46,9 +45,8 @@ static void test_kinds(void **state)
     assert_false(takes("RSA2047", ""));
 }
 
-static void test_uses(void **state)
+TEST_CASE(test_uses)
 {
-    (void)state;
     assert_true(takes("P-256", ",\"use\":\"sig\",\"alg\":\"ES256\",\"key_ops\":[\"verify\"],\"x5c\":[\"x\"],\"kid\":\"a\""));
     assert_true(takes("P-256", ",\"key_ops\":[\"sign\",\"verify\"]"));
     assert_false(takes("P-256", ",\"use\":\"enc\""));
@@ -70,7 +68,7 @@ static void test_uses(void **state)
 
 /* One character of a coordinate or a modulus changed, as JSON or as base64url: a point off the curve, an even modulus, ... is no key, or
  * another one; nothing crashes. */
-static void test_points(void **state)
+TEST_CASE(test_points)
 {
     static const char *const rows[] = {
         "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\","
@@ -91,7 +89,6 @@ static void test_points(void **state)
     };
     struct why why;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         why.text[0] = '\0';
         assert_int_equal(read_text(rows[i], &why), CODE_INVALID);
@@ -100,7 +97,7 @@ static void test_points(void **state)
 }
 
 /* RSA exponents: 1 signs everything, even ones nothing. */
-static void test_exponents(void **state)
+TEST_CASE(test_exponents)
 {
     static const struct { const char *e; bool good; } rows[] = {
         {"AQAB", true}, {"Aw", true}, {"AAEAAQ", true}, {"_____w", true}, {"AQ", false}, {"AAAB", false}, {"Ag", false}, {"", false},
@@ -109,7 +106,6 @@ static void test_exponents(void **state)
     struct fake_key *key = fake_key_make("RSA2048");
     struct buf changed;
 
-    (void)state;
     buf_init(&changed, 10000);
     buf_clear(&text);
     fake_set(key, "", &text);
@@ -129,12 +125,11 @@ static void test_exponents(void **state)
 }
 
 /* What we take stands beside what we do not: Keycloak's sets have a key for encryption. */
-static void test_others_are_passed_over(void **state)
+TEST_CASE(test_others_are_passed_over)
 {
     struct fake_key *key = fake_key_make("P-256"), *other = fake_key_make("RSA2048");
     struct identity_key_set *set, *second;
 
-    (void)state;
     buf_clear(&text);
     buf_add_text(&text, "{\"keys\":[{\"kty\":\"new\",\"x\":1},");
     fake_jwk(other, ",\"use\":\"enc\",\"alg\":\"RSA-OAEP\",\"kid\":\"enc\"", &text);
@@ -156,14 +151,13 @@ static void test_others_are_passed_over(void **state)
     fake_key_free(&other);
 }
 
-static void test_limits(void **state)
+TEST_CASE(test_limits)
 {
     struct fake_key *key = fake_key_make("Ed25519");
     struct identity_key_set *set;
     struct why why;
     uint64_t needed;
 
-    (void)state;
     for (int count = 256; count <= 257; count++) {
         buf_clear(&text);
         buf_add_text(&text, "{\"keys\":[");
@@ -211,13 +205,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_uses),
-        cmocka_unit_test(test_points),    cmocka_unit_test(test_exponents),
-        cmocka_unit_test(test_others_are_passed_over), cmocka_unit_test(test_limits),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

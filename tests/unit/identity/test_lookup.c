@@ -66,7 +66,7 @@ static struct lookup_work take(struct lookups *lookups)
 }
 
 /* 8.1 */
-static void it_is_fetched_once_and_known_until_it_is_over(void **state)
+TEST_CASE(it_is_fetched_once_and_known_until_it_is_over)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -75,7 +75,6 @@ static void it_is_fetched_once_and_known_until_it_is_over(void **state)
     struct lookup_work work;
     struct thing thing = {1};
 
-    (void)state;
     assert_int_equal(lookup_ask(lookups, &key, SPAN_LIT("opaque"), 1000, &first), LOOKUP_PENDING);
     assert_int_equal(lookup_ask(lookups, &key, SPAN_LIT("opaque"), 1001, &second), LOOKUP_PENDING);
     assert_int_equal(first.ticket, second.ticket);
@@ -100,7 +99,7 @@ static void it_is_fetched_once_and_known_until_it_is_over(void **state)
 }
 
 /* 8.1: who knows the old one is not slowed while a newer one is fetched, and nobody is asked for it before its time. */
-static void a_newer_one_is_asked_for_once_in_a_while(void **state)
+TEST_CASE(a_newer_one_is_asked_for_once_in_a_while)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -109,7 +108,6 @@ static void a_newer_one_is_asked_for_once_in_a_while(void **state)
     struct lookup_work work;
     struct thing old = {1}, fresh = {1};
 
-    (void)state;
     lookup_put(lookups, &key, &old, 10, 0, 1000000);
     assert_int_equal(lookup_ask_newer(lookups, &key, SPAN_NONE, 100, 30, &answer), LOOKUP_PENDING);
     for (int i = 0; i < 10000; i++)
@@ -128,7 +126,7 @@ static void a_newer_one_is_asked_for_once_in_a_while(void **state)
     assert_int_equal(fresh.held, 0);
 }
 
-static void what_fails_is_not_asked_for_again_at_once(void **state)
+TEST_CASE(what_fails_is_not_asked_for_again_at_once)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -137,7 +135,6 @@ static void what_fails_is_not_asked_for_again_at_once(void **state)
     struct lookup_work work;
     struct thing thing = {1};
 
-    (void)state;
     assert_int_equal(lookup_ask(lookups, &key, SPAN_NONE, 100, &answer), LOOKUP_PENDING);
     work = take(lookups);
     lookup_work_fini(&work);
@@ -163,7 +160,7 @@ static void what_fails_is_not_asked_for_again_at_once(void **state)
 }
 
 /* 8.1: an attacker's tokens fill no memory, and drive out no provider's keys. */
-static void what_is_kept_is_bounded(void **state)
+TEST_CASE(what_is_kept_is_bounded)
 {
     static struct thing things[100000];
     struct heard heard = {0};
@@ -173,7 +170,6 @@ static void what_is_kept_is_bounded(void **state)
     struct thing set = {1};
     int held = 0;
 
-    (void)state;
     lookup_put(lookups, &keys, &set, 100, 0, 10);
     for (unsigned i = 0; i < 100000; i++) {
         struct lookup_key key = key_of(LOOKUP_TOKEN, i + 1);
@@ -198,7 +194,7 @@ static void what_is_kept_is_bounded(void **state)
     assert_int_equal(set.held, 0);
 }
 
-static void what_is_under_way_is_bounded(void **state)
+TEST_CASE(what_is_under_way_is_bounded)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -206,7 +202,6 @@ static void what_is_under_way_is_bounded(void **state)
     struct lookup_work work;
     unsigned pending = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 4 * LOOKUP_PENDING_MAX; i++) {
         struct lookup_key key = key_of(LOOKUP_TOKEN, i);
         enum lookup_state got = lookup_ask(lookups, &key, SPAN_LIT("x"), 1, &answer);
@@ -236,7 +231,7 @@ static void what_is_under_way_is_bounded(void **state)
 }
 
 /* One who asks about ever more tokens leaves room for others, and all of them for key sets. */
-static void each_has_a_share(void **state)
+TEST_CASE(each_has_a_share)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -244,7 +239,6 @@ static void each_has_a_share(void **state)
     struct lookup_work work;
     unsigned pending[5] = {0};
 
-    (void)state;
     for (unsigned who = 1; who <= 4; who++)
         for (unsigned i = 0; i < LOOKUP_PENDING_MAX; i++) {
             struct lookup_key key = key_of(LOOKUP_INTROSPECTION, 10000 * who + i);
@@ -271,7 +265,7 @@ static void each_has_a_share(void **state)
 }
 
 /* 10.3: who has nothing under way is not blamed where others have all: 503, and not 429. */
-static void others_have_all(void **state)
+TEST_CASE(others_have_all)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -279,7 +273,6 @@ static void others_have_all(void **state)
     struct lookup_answer answer;
     unsigned who = 0, number = 0, refused = 0;
 
-    (void)state;
     while (refused < 100) { /* one more of each, until none finds a place */
         key = key_of(LOOKUP_INTROSPECTION, 10000 + number++);
         key.who = ++who;
@@ -316,7 +309,7 @@ static void next_is_first(struct lookups *lookups)
 }
 
 /* Of one server so many at a time, in their order, and others in between. */
-static void some_at_once(void **state)
+TEST_CASE(some_at_once)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -324,7 +317,6 @@ static void some_at_once(void **state)
     struct lookup_answer answer;
     unsigned taken = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 2 * LOOKUP_AT_ONCE + 2; i++) {
         struct lookup_key key = key_of(LOOKUP_INTROSPECTION, i);
 
@@ -349,7 +341,7 @@ static void some_at_once(void **state)
 }
 
 /* Of one agent fewer than of one server: another's turn comes at once. */
-static void another_comes_between(void **state)
+TEST_CASE(another_comes_between)
 {
     struct heard heard = {0};
     struct lookups *lookups = lookups_with(&heard);
@@ -358,7 +350,6 @@ static void another_comes_between(void **state)
     struct lookup_key key;
     unsigned taken = 0;
 
-    (void)state;
     for (unsigned i = 0; i < LOOKUP_PENDING_MAX / 4; i++) {
         key = key_of(LOOKUP_INTROSPECTION, i);
         key.who = key.of = 1;
@@ -432,14 +423,13 @@ static void *crowd_goes(void *argument)
     return NULL;
 }
 
-static void crowds_lose_and_leak_nothing(void **state)
+TEST_CASE(crowds_lose_and_leak_nothing)
 {
     struct lookup_conf conf = {.work = nothing, .settled = nothing, .types[LOOKUP_TOKEN] = {count_ref, count_unref}};
     struct crowd crowd = {.held = 0};
     pthread_t threads[THREADS];
     struct lookup_stats stats;
 
-    (void)state;
     assert_int_equal(lookup_new(&conf, &crowd.lookups), CODE_OK);
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, crowd_goes, &crowd), 0);
@@ -451,20 +441,4 @@ static void crowds_lose_and_leak_nothing(void **state)
     assert_int_equal(atomic_load(&crowd.held), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_fetched_once_and_known_until_it_is_over),
-        cmocka_unit_test(a_newer_one_is_asked_for_once_in_a_while),
-        cmocka_unit_test(what_fails_is_not_asked_for_again_at_once),
-        cmocka_unit_test(what_is_kept_is_bounded),
-        cmocka_unit_test(what_is_under_way_is_bounded),
-        cmocka_unit_test(each_has_a_share),
-        cmocka_unit_test(others_have_all),
-        cmocka_unit_test(some_at_once),
-        cmocka_unit_test(another_comes_between),
-        cmocka_unit_test(crowds_lose_and_leak_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

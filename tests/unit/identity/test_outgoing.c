@@ -26,11 +26,10 @@ static enum code answer(const struct outgoing *outgoing, const char *body, int64
     return code;
 }
 
-static void test_taken(void **state)
+TEST_CASE(test_taken)
 {
     struct outgoing_token *token;
 
-    (void)state;
     assert_ok(answer(&client, "{\"access_token\":\"secret-\\/+~.1==\",\"token_type\":\"bearer\",\"expires_in\":3600,\"scope\":\"a\"}",
                      NOW, &token));
     assert_int_equal(token->len, strlen("Bearer secret-/+~.1=="));
@@ -54,7 +53,7 @@ static void test_taken(void **state)
 
 #define TOKEN(text) "{\"access_token\":" text ",\"token_type\":\"Bearer\",\"expires_in\":60}"
 
-static void test_refused(void **state)
+TEST_CASE(test_refused)
 {
     static const char *const bodies[] = {
         "", "null", "[]", "{}", "secret", "{\"access_token\":\"secret\"}", "{\"token_type\":\"Bearer\"}", TOKEN("\"\""), TOKEN("null"),
@@ -74,7 +73,6 @@ static void test_refused(void **state)
     };
     struct outgoing_token *token;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         if (answer(&client, bodies[i], NOW, &token) == CODE_OK)
             fail_msg("taken: %s", bodies[i]);
@@ -84,13 +82,12 @@ static void test_refused(void **state)
                             "\"urn:ietf:params:oauth:token-type:refresh_token\"}", NOW, &token), CODE_INVALID);
 }
 
-static void test_large(void **state)
+TEST_CASE(test_large)
 {
     char *body = malloc(1 << 20);
     struct outgoing_token *token;
     static const size_t sizes[] = {OUTGOING_TOKEN_BYTES_MAX, OUTGOING_TOKEN_BYTES_MAX + 1, 1000000};
 
-    (void)state;
     assert_non_null(body);
     for (size_t i = 0; i < 3; i++) {
         int at = snprintf(body, 1 << 20, "{\"token_type\":\"Bearer\",\"access_token\":\"");
@@ -117,14 +114,13 @@ static const char *form_of(const struct outgoing *outgoing, const struct outgoin
     return text;
 }
 
-static void test_forms(void **state)
+TEST_CASE(test_forms)
 {
     struct outgoing posted = {.kind = OUTGOING_CLIENT, .client = "of-{tenant}-x", .per_tenant = true, .is_posted = true, .scopes = "a b:c",
                               .resource = "https://up/mcp?x=1&y"};
     const struct outgoing_wish wish = {.tenant = SPAN_LIT("acme"), .subject = SPAN_LIT("alice"), .token = SPAN_LIT("a.b-c_d+/=")};
     struct outgoing_wish none = {.tenant = SPAN_NONE};
 
-    (void)state;
     assert_string_equal(form_of(&client, &none, "s:e c", false), "grant_type=client_credentials");
     /* base64 of "gate%20%26%20co:s%3Ae%20c" */
     assert_string_equal(form_of(&client, &none, "s:e c", true), "Basic Z2F0ZSUyMCUyNiUyMGNvOnMlM0FlJTIwYw==");
@@ -137,12 +133,11 @@ static void test_forms(void **state)
                         "&audience=https%3A%2F%2Fup%2Fmcp");
 }
 
-static void test_wishes(void **state)
+TEST_CASE(test_wishes)
 {
     struct outgoing_wish wish = {.until_us = 7, .tenant = SPAN_LIT("acme"), .subject = SPAN_LIT("alice"), .token = SPAN_LIT("tok")}, read;
     struct buf buf;
 
-    (void)state;
     buf_init(&buf, 1000);
     memset(wish.outgoing, 9, sizeof wish.outgoing);
     assert_ok(outgoing_pack(&wish, &buf));
@@ -156,7 +151,7 @@ static void test_wishes(void **state)
 }
 
 /* Whatever decides about the answer makes another key. */
-static void test_keys(void **state)
+TEST_CASE(test_keys)
 {
     struct outgoing others[9], base = {.kind = OUTGOING_CLIENT, .client = "gate", .per_tenant = true};
     const struct span parts[][3] = {{SPAN_LIT("s"), SPAN_LIT("t"), SPAN_LIT("k")}, {SPAN_LIT("st"), SPAN_LIT(""), SPAN_LIT("k")},
@@ -164,7 +159,6 @@ static void test_keys(void **state)
     struct lookup_key keys[9 * 4];
     size_t count = 0;
 
-    (void)state;
     for (size_t i = 0; i < 9; i++)
         others[i] = base;
     others[1].kind = OUTGOING_EXCHANGE;
@@ -185,11 +179,10 @@ static void test_keys(void **state)
             assert_memory_not_equal(keys[i].digest, keys[n].digest, DIGEST_BYTES);
 }
 
-static void test_shorten(void **state)
+TEST_CASE(test_shorten)
 {
     struct outgoing_token token = {.renew_us = 70, .until_us = 100};
 
-    (void)state;
     outgoing_token_shorten(&token, 200);
     assert_true(token.renew_us == 70 && token.until_us == 100);
     outgoing_token_shorten(&token, 90);
@@ -198,11 +191,10 @@ static void test_shorten(void **state)
     assert_true(token.renew_us == 10 && token.until_us == 10);
 }
 
-static void test_errors(void **state)
+TEST_CASE(test_errors)
 {
     char error[64];
 
-    (void)state;
     outgoing_read_error(SPAN_LIT("{\"error\":\"invalid_client\",\"error_description\":\"secret\"}"), error);
     assert_string_equal(error, "invalid_client");
     outgoing_read_error(SPAN_LIT("{\"error\":\"in\\nvalid\"}"), error);
@@ -213,12 +205,4 @@ static void test_errors(void **state)
     assert_int_equal(strlen(error), 63);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken), cmocka_unit_test(test_refused), cmocka_unit_test(test_large), cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_wishes), cmocka_unit_test(test_keys), cmocka_unit_test(test_shorten), cmocka_unit_test(test_errors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

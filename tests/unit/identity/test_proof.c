@@ -111,11 +111,10 @@ static int end(void **state)
     return tear_down(state);
 }
 
-static void test_once(void **state)
+TEST_CASE(test_once)
 {
     struct wish wish = good();
 
-    (void)state;
     EXPECT(check(wish), NONE);
     EXPECT(check(wish), PROOF_REPLAYED);
     wish.more = ",\"x\":1"; /* another text with the same jti */
@@ -124,11 +123,10 @@ static void test_once(void **state)
     EXPECT(check(wish), NONE);
 }
 
-static void test_each_member(void **state)
+TEST_CASE(test_each_member)
 {
     struct wish wish;
 
-    (void)state;
 #define WITH(member, value, fault) \
     do { \
         wish = good(); \
@@ -172,12 +170,11 @@ static void test_each_member(void **state)
 }
 
 /* Another key than the token's; a private one; a symmetric one; none. */
-static void test_keys(void **state)
+TEST_CASE(test_keys)
 {
     struct fake_key *mine = agent;
     struct wish wish = good();
 
-    (void)state;
     agent = others;
     wish.signs = others;
     EXPECT(check(wish), PROOF_KEY);
@@ -204,14 +201,13 @@ static void test_keys(void **state)
     EXPECT(check_at(buf_peek(&proof), NOW), PROOF_FORM);
 }
 
-static void test_schemes(void **state)
+TEST_CASE(test_schemes)
 {
     struct identity_token bearer = {.bound = 0};
     struct identity_proof_request request = {.proof = make(good()), .method = SPAN_LIT("POST"), .url = SPAN_LIT(URL),
                                              .token = SPAN_LIT(TOKEN), .by_dpop = false, .now_us = NOW};
     uint64_t key;
 
-    (void)state;
     EXPECT(identity_proof_check(&bound, &request, proofs, &key), PROOF_MISSING); /* a bound token by Bearer, though there is a proof */
     EXPECT(identity_proof_check(&bearer, &request, proofs, &key), NONE);
     request.by_dpop = true;
@@ -224,12 +220,11 @@ static void test_schemes(void **state)
 }
 
 /* For as long as a proof could come again it is remembered, and no longer; and none from before the start. */
-static void test_time(void **state)
+TEST_CASE(test_time)
 {
     struct span shown;
     struct wish wish = good(), old = good();
 
-    (void)state;
     wish.iat = NOW / SECOND + 60;
     wish.jti = "ahead";
     shown = make(wish);
@@ -246,13 +241,12 @@ static void test_time(void **state)
 }
 
 /* Many are remembered, the first too; their memory is given back when they are old. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     struct wish wish = good();
     struct span first;
     struct buf kept;
 
-    (void)state;
     buf_init(&kept, 10000);
     wish.jti = "first";
     buf_add_span(&kept, make(wish));
@@ -268,13 +262,12 @@ static void test_many(void **state)
 
 /* 10.3: so many in two minutes, by tenant and principal: whoever comes then is refused, not taken unseen, until the old ones are
  * forgotten; another tenant goes on. */
-static void test_shares(void **state)
+TEST_CASE(test_shares)
 {
     const struct share bot = {1, 11}, other = {1, 12}, stranger = {2, 21};
     struct identity_proofs *full;
     uint64_t taken = 0, key = 1;
 
-    (void)state;
     assert_ok(identity_proofs_new(NOW, &full));
     for (; identity_proof_use(full, KEY(key), bot, NOW) == IDENTITY_FAULT_NONE; key++)
         taken++;
@@ -290,12 +283,11 @@ static void test_shares(void **state)
     identity_proofs_free(&full);
 }
 
-static void test_bytes(void **state)
+TEST_CASE(test_bytes)
 {
     struct buf changed;
     struct span shown = make(good());
 
-    (void)state;
     buf_init(&changed, 10000);
     for (size_t i = 0; i < shown.len; i++)
         for (int bit = 0; bit < 8; bit++) {
@@ -313,11 +305,10 @@ static void test_bytes(void **state)
     buf_fini(&changed);
 }
 
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct span shown = make(good());
 
-    (void)state;
     for (uint64_t nth = 1; nth < 60; nth++) {
         enum identity_fault fault;
 
@@ -330,13 +321,4 @@ static void test_memory(void **state)
     fail_msg("it needs more memory than it should");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once), cmocka_unit_test(test_each_member), cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_schemes), cmocka_unit_test(test_time), cmocka_unit_test(test_many), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_bytes), cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_MAIN(begin, end)

@@ -46,13 +46,12 @@ static enum reason show(struct lookups *lookups, const char *authorization, int6
 }
 
 /* While a provider is away its tokens let in for as long as its set is believed, those that were verified before as well. */
-static void no_token_outlasts_its_set(void **state)
+TEST_CASE(no_token_outlasts_its_set)
 {
     struct lookups *lookups = start();
     struct lookup_key key = {.kind = LOOKUP_KEYS};
     char line[4096];
 
-    (void)state;
     memcpy(key.digest, asked.digest, DIGEST_BYTES);
     (void)snprintf(line, sizeof line, "Bearer %.*s", SPAN_ARG(fake_token(ours, "ES256", HEADER, CLAIMS, &text)));
     lookup_put(lookups, &key, identity_key_set_ref(keys), 100, 0, NOW + 100);
@@ -67,7 +66,7 @@ static void no_token_outlasts_its_set(void **state)
 }
 
 /* What is written otherwise than a token (RFC 6750, 2.1) is no token; a key of ours hides in nothing of that. */
-static void what_no_provider_is_asked_about(void **state)
+TEST_CASE(what_no_provider_is_asked_about)
 {
     static const char *const wrong[] = {
         "Bearer cg_key", "DPoP cg_key", "Bearer \tcg_key", "Bearer  \t cg_key", "Bearer \"cg_key\"", "Bearer ,cg_key", "Bearer x cg_key",
@@ -77,7 +76,6 @@ static void what_no_provider_is_asked_about(void **state)
     struct lookups *lookups = start();
     struct lookup_work work;
 
-    (void)state;
     for (const char *const *each = wrong; *each != NULL; each++) {
         assert_int_equal(show(lookups, *each, NOW), REASON_CREDENTIAL_WRONG);
         assert_false(lookup_take(lookups, &work));
@@ -91,12 +89,4 @@ static void what_no_provider_is_asked_about(void **state)
     lookup_free(&lookups);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_token_outlasts_its_set),
-        cmocka_unit_test(what_no_provider_is_asked_about),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

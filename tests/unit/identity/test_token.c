@@ -4,7 +4,7 @@
 
 /* ---- what is taken ---- */
 
-static void test_who_it_is(void **state)
+TEST_CASE(test_who_it_is)
 {
     struct identity_token_rules more = rules;
     struct identity_token *token, *second;
@@ -12,7 +12,6 @@ static void test_who_it_is(void **state)
     struct span bytes = fake_token(ours, "ES256", HEADER, "{" REST "," TIMES ",\"scope\":\"read  write:all\",\"realm_access\":"
                                    "{\"roles\":[\"admin\",\"Dom\xc3\xa4nen-Admins\"]}}", &text);
 
-    (void)state;
     more.groups = path_of("$.realm_access.roles");
     EXPECT(identity_token_read(&provider, &more, keys, bytes, NOW, &token), NONE);
     digest_of(bytes, digest);
@@ -35,7 +34,7 @@ static void test_who_it_is(void **state)
 }
 
 /* Every algorithm with its key, and with no other. */
-static void test_algorithms(void **state)
+TEST_CASE(test_algorithms)
 {
     static const struct { const char *kind, *algorithms[4]; } rows[] = {
         {"RSA2048", {"RS256", "RS384", "RS512", NULL}}, {"RSA3072", {"PS256", "PS384", "PS512", NULL}}, {"P-256", {"ES256", NULL}},
@@ -44,7 +43,6 @@ static void test_algorithms(void **state)
     struct identity_provider_rules all = provider;
     char header[100];
 
-    (void)state;
     all.algorithms = bits_of(identity_algorithm_names());
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fake_key *key = fake_key_make(rows[i].kind);
@@ -75,7 +73,7 @@ static void test_algorithms(void **state)
 }
 
 /* A key that its provider gave for one algorithm verifies no other, though it could. */
-static void test_a_key_of_one_algorithm(void **state)
+TEST_CASE(test_a_key_of_one_algorithm)
 {
     static const struct { const char *algorithm, *header; } tries[] = {
         {"RS256", "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"},
@@ -86,7 +84,6 @@ static void test_a_key_of_one_algorithm(void **state)
     struct identity_key_set *set;
     struct identity_token *token;
 
-    (void)state;
     all.algorithms = bits_of(identity_algorithm_names());
     buf_clear(&text);
     fake_set(key, ",\"kid\":\"k1\",\"alg\":\"RS256\"", &text);
@@ -100,14 +97,13 @@ static void test_a_key_of_one_algorithm(void **state)
     fake_key_free(&key);
 }
 
-static void test_without_a_key_id(void **state)
+TEST_CASE(test_without_a_key_id)
 {
     struct fake_key *second = fake_key_make("P-256");
     struct identity_key_set *set;
     struct identity_token *token;
     struct span bytes;
 
-    (void)state;
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"typ\":\"at+jwt\"}", CLAIMS), NONE);
     EXPECT(judge(fake_token(others, "ES256", "{\"alg\":\"ES256\",\"typ\":\"at+jwt\"}", CLAIMS, &text)), SIGNATURE);
     buf_clear(&text);
@@ -125,13 +121,12 @@ static void test_without_a_key_id(void **state)
 
 /* ---- 8.2: attacks on the signature ---- */
 
-static void test_none(void **state)
+TEST_CASE(test_none)
 {
     static const char *const names[] = {"none", "None", "NONE", "nOnE", ""};
     struct identity_provider_rules all = provider;
     char header[100];
 
-    (void)state;
     all.algorithms = UINT32_MAX;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct identity_token *token;
@@ -146,11 +141,10 @@ static void test_none(void **state)
 }
 
 /* HS256 with the RSA key as its secret: its PEM, or its JWK. */
-static void test_symmetric(void **state)
+TEST_CASE(test_symmetric)
 {
     struct buf secret;
 
-    (void)state;
     buf_init(&secret, 10000);
     for (int form = 0; form < 2; form++) {
         for (int named = 0; named < 2; named++) {
@@ -175,9 +169,8 @@ static void test_symmetric(void **state)
 }
 
 /* Another issuer's key under the same kid; an algorithm that the key does not fit; one that the provider does not have. */
-static void test_other_keys(void **state)
+TEST_CASE(test_other_keys)
 {
-    (void)state;
     EXPECT(judge(fake_token(others, "ES256", HEADER, CLAIMS, &text)), SIGNATURE);
     EXPECT(judge(fake_token(ours, "ES256", "{\"alg\":\"ES256\",\"kid\":\"k2\",\"typ\":\"at+jwt\"}", CLAIMS, &text)), UNKNOWN_KEY);
     EXPECT(judge(fake_token(rsa, "RS256", "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}", CLAIMS, &text)), UNKNOWN_KEY);
@@ -188,7 +181,7 @@ static void test_other_keys(void **state)
 }
 
 /* Keys that a header brings along are no keys. */
-static void test_keys_in_the_header(void **state)
+TEST_CASE(test_keys_in_the_header)
 {
     static const char *const rows[] = {
         "\"jku\":\"https://evil.example/keys\"", "\"x5u\":\"https://evil.example/cert\"", "\"x5c\":[\"MIIB\"]", "a jwk",
@@ -196,7 +189,6 @@ static void test_keys_in_the_header(void **state)
     };
     struct buf jwk, header;
 
-    (void)state;
     buf_init(&jwk, 10000);
     buf_init(&header, 20000);
     fake_jwk(others, "", &jwk);
@@ -223,13 +215,12 @@ static void test_keys_in_the_header(void **state)
     buf_fini(&header);
 }
 
-static void test_key_removed(void **state)
+TEST_CASE(test_key_removed)
 {
     struct identity_key_set *fewer, *none = NULL;
     struct identity_token *token;
     struct span bytes;
 
-    (void)state;
     buf_clear(&text);
     fake_set(rsa, ",\"kid\":\"k2\"", &text);
     assert_ok(identity_key_set_read(buf_peek(&text), &fewer, NULL));
@@ -242,12 +233,11 @@ static void test_key_removed(void **state)
 }
 
 /* Each bit of each byte, each byte left out, each put in twice: no other text passes. */
-static void test_every_byte(void **state)
+TEST_CASE(test_every_byte)
 {
     static const char *const algorithms[] = {"ES256", "RS256", "PS256"};
     struct buf changed;
 
-    (void)state;
     buf_init(&changed, 10000);
     for (int kind = 0; kind < 3; kind++) {
         char header[100];
@@ -277,12 +267,11 @@ static void test_every_byte(void **state)
 
 /* ECDSA's second signature (n - s) is as good as the first: a token has several texts whoever has its key. The cache and what is
  * recorded go by the text, so that each is judged by itself. What must not be: one of another length, or with other bits at its end. */
-static void test_signature_forms(void **state)
+TEST_CASE(test_signature_forms)
 {
     struct buf changed;
     struct span token;
 
-    (void)state;
     buf_init(&changed, 10000);
     for (int tries = 0; tries < 40; tries++) {
         token = fake_token(ours, "ES256", HEADER, CLAIMS, &text);
@@ -315,7 +304,7 @@ static void test_signature_forms(void **state)
 
 /* ---- 8.2: attacks on the form ---- */
 
-static void test_forms(void **state)
+TEST_CASE(test_forms)
 {
     static const char *const texts[] = {
         "", ".", "..", "...", "a", "a.b", "a.b.c", ".eyJ9.", "{}.{}.{}", "eyJhbGciOiJFUzI1NiJ9.e30", "eyJhbGciOiJFUzI1NiJ9.e30.a.b.c",
@@ -326,7 +315,6 @@ static void test_forms(void **state)
     struct identity_token_hint hint;
     struct buf large;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         assert_true(judge(span_text(texts[i])) != IDENTITY_FAULT_NONE);
     assert_true(judge(span_of("eyJhbGciOiJFUzI1NiJ9.e30.AA\0", 28)) != IDENTITY_FAULT_NONE);
@@ -347,7 +335,7 @@ static void test_forms(void **state)
 }
 
 /* What another reader would take in another way is none. */
-static void test_readings(void **state)
+TEST_CASE(test_readings)
 {
     static const char *const headers[] = {
         "{\"alg\":\"ES256\",\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}",
@@ -364,7 +352,6 @@ static void test_readings(void **state)
     };
     struct span nul = SPAN_LIT("{" REST "," TIMES ",\"x\":\"\0\"}"), behind = SPAN_LIT("{" REST "," TIMES "}\0");
 
-    (void)state;
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
         EXPECT(judge_signed(headers[i], CLAIMS), HEADER);
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++)
@@ -378,9 +365,8 @@ static void test_readings(void **state)
     EXPECT(judge_claims("{ " REST ",\n" TIMES "\t}"), NONE);
 }
 
-static void test_header_members(void **state)
+TEST_CASE(test_header_members)
 {
-    (void)state;
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"at+jwt\",\"crit\":[\"exp\"],\"exp\":1}", CLAIMS), CRITICAL);
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"at+jwt\",\"crit\":[\"b64\"],\"b64\":false}", CLAIMS), CRITICAL);
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"at+jwt\",\"crit\":[]}", CLAIMS), CRITICAL);
@@ -391,7 +377,7 @@ static void test_header_members(void **state)
 }
 
 /* 8.2: an ID token, a logout token, a proof. */
-static void test_types(void **state)
+TEST_CASE(test_types)
 {
     static const char *const never[] = {"dpop+jwt", "logout+jwt", "secevent+jwt", "id_token+JWT", "xat+jwt", "+jwt",
                                         "application/dpop+jwt"};
@@ -399,7 +385,6 @@ static void test_types(void **state)
                                         "\"typ\":\"Refresh\"", "\"typ\":\"Offline\"", "\"token_use\":\"id\"", "\"nonce\":null"};
     char header[200], claims[400];
 
-    (void)state;
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\"}", CLAIMS), TYPE);
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", CLAIMS), TYPE);
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":5}", CLAIMS), TYPE);
@@ -421,13 +406,12 @@ static void test_types(void **state)
 }
 
 /* The most that the library has to read in a header: it has memory for that before it begins, since it would crash otherwise. */
-static void test_the_largest_headers(void **state)
+TEST_CASE(test_the_largest_headers)
 {
     static const char *const parts[] = {"{}", "[]", "1", "\"\\u00e4\"", "[[[[[]]]]]"};
     struct identity_token *token;
     struct buf header;
 
-    (void)state;
     buf_init(&header, 40000);
     for (int form = 0; form < 6; form++) {
         buf_clear(&header);
@@ -453,13 +437,12 @@ static void test_the_largest_headers(void **state)
 }
 
 /* Whatever allocation fails, nobody is let in, and nothing is lost. */
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct identity_token_rules more = rules;
     struct identity_token *token;
     uint64_t needed;
 
-    (void)state;
     more.groups = path_of("$.groups");
     (void)fake_token(ours, "ES256", HEADER, "{" REST "," TIMES ",\"groups\":[\"a\"],\"scope\":\"b c\"}", &text);
     EXPECT(identity_token_read(&provider, &more, keys, buf_peek(&text), NOW, &token), NONE);
@@ -477,26 +460,4 @@ static void test_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_it_is),
-        cmocka_unit_test(test_algorithms),
-        cmocka_unit_test(test_a_key_of_one_algorithm), cmocka_unit_test(test_without_a_key_id),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_symmetric),
-        cmocka_unit_test(test_other_keys),
-        cmocka_unit_test(test_keys_in_the_header),
-        cmocka_unit_test(test_key_removed),
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_signature_forms),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_header_members),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_the_largest_headers),
-        cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -6,7 +6,7 @@
 
 #define WHO "\"sub\":\"bot\",\"org\":\"acme\""
 
-static void test_issuer(void **state)
+TEST_CASE(test_issuer)
 {
     static const char *const rows[] = {
         "\"iss\":\"" ISSUER "/\"", "\"iss\":\"HTTPS://id.example.com/realms/corp\"", "\"iss\":\"https://evil.example\"", "\"iss\":\"\"",
@@ -14,7 +14,6 @@ static void test_issuer(void **state)
     };
     char claims[400];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(claims, sizeof claims, "{%s,\"aud\":\"" AUDIENCE "\"," WHO "," TIMES "}", rows[i]);
         EXPECT(judge_claims(claims), ISSUER);
@@ -23,7 +22,7 @@ static void test_issuer(void **state)
     EXPECT(judge_signed("{\"alg\":\"ES256\",\"kid\":\"k9\",\"typ\":\"at+jwt\"}", claims), ISSUER);
 }
 
-static void test_audience(void **state)
+TEST_CASE(test_audience)
 {
     static const struct { const char *aud; bool ours; } rows[] = {
         {"\"" AUDIENCE "\"", true}, {"[\"" AUDIENCE "\"]", true}, {"[\"account\",\"" AUDIENCE "\"]", true},
@@ -33,7 +32,6 @@ static void test_audience(void **state)
     };
     char claims[400];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(claims, sizeof claims, "{\"iss\":\"" ISSUER "\",\"aud\":%s," WHO "," TIMES "}", rows[i].aud);
         if (rows[i].ours)
@@ -44,7 +42,7 @@ static void test_audience(void **state)
     EXPECT(judge_claims("{\"iss\":\"" ISSUER "\"," WHO "," TIMES "}"), AUDIENCE);
 }
 
-static void test_times(void **state)
+TEST_CASE(test_times)
 {
     static const struct { const char *times; enum identity_fault fault; } rows[] = {
         {"\"exp\":1800000300", IDENTITY_FAULT_NONE},
@@ -73,7 +71,6 @@ static void test_times(void **state)
     };
     char claims[400];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(claims, sizeof claims, "{" REST ",%s}", rows[i].times);
         if (judge_claims(claims) != rows[i].fault)
@@ -81,7 +78,7 @@ static void test_times(void **state)
     }
 }
 
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     static const struct { const char *who; enum identity_fault fault; } rows[] = {
         {"\"sub\":\"spiffe://example.org/ns/prod/sa/bot\",\"org\":\"acme\"", IDENTITY_FAULT_NONE},
@@ -106,7 +103,6 @@ static void test_names(void **state)
     struct identity_token *token;
     char claims[800], long_name[258];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(claims, sizeof claims, "{\"iss\":\"" ISSUER "\",\"aud\":\"" AUDIENCE "\",%s," TIMES "}", rows[i].who);
         if (judge_claims(claims) != rows[i].fault)
@@ -138,7 +134,7 @@ static void test_names(void **state)
     identity_token_unref(&token);
 }
 
-static void test_require(void **state)
+TEST_CASE(test_require)
 {
     static const struct { const char *more; bool holds; } rows[] = {
         {",\"token_use\":\"access\",\"mfa\":true,\"acr\":2", true}, {",\"token_use\":\"access\",\"mfa\":\"true\",\"acr\":\"2\"", true},
@@ -151,7 +147,6 @@ static void test_require(void **state)
     struct identity_token *token;
     char claims[400];
 
-    (void)state;
     more.require = require;
     more.require_count = 3;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -163,7 +158,7 @@ static void test_require(void **state)
     }
 }
 
-static void test_groups_and_scopes(void **state)
+TEST_CASE(test_groups_and_scopes)
 {
     static const struct { const char *more; enum identity_fault fault; size_t groups, scopes; } rows[] = {
         {"\"x\":1", IDENTITY_FAULT_NONE, 0, 0},
@@ -196,7 +191,6 @@ static void test_groups_and_scopes(void **state)
     struct identity_token_rules more = rules;
     char claims[400];
 
-    (void)state;
     more.groups = path_of("$.groups");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct identity_token *token;
@@ -212,13 +206,12 @@ static void test_groups_and_scopes(void **state)
 }
 
 /* 8.9: a realm as Keycloak has them: nested roles, the tenant in `org`, 8 KB with hundreds of groups. */
-static void test_a_large_realm(void **state)
+TEST_CASE(test_a_large_realm)
 {
     struct identity_token_rules more = rules;
     struct identity_token *token;
     struct buf claims;
 
-    (void)state;
     buf_init(&claims, 20000);
     buf_add_text(&claims, "{" REST "," TIMES ",\"typ\":\"Bearer\",\"azp\":\"agent\",\"allowed-origins\":[\"/*\"],\"resource_access\":"
                  "{\"account\":{\"roles\":[\"manage-account\"]}},\"https://acme.com/groups\":[\"finance\"],\"realm_access\":{\"roles\":[");
@@ -239,7 +232,7 @@ static void test_a_large_realm(void **state)
     buf_fini(&claims);
 }
 
-static void test_paths(void **state)
+TEST_CASE(test_paths)
 {
     static const struct { const char *path; unsigned count; } rows[] = {
         {"$.sub", 1}, {"$.a.b_c.d1", 3}, {"$['a']", 1}, {"$[\"a b\"].c['d.e']", 3}, {"$['https://acme.com/groups']", 1},
@@ -251,7 +244,6 @@ static void test_paths(void **state)
     struct identity_path path;
     struct why why;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         why.text[0] = '\0';
         assert_int_equal(identity_path_read(rows[i].path, &path, &why), rows[i].count > 0 ? CODE_OK : CODE_INVALID);
@@ -266,7 +258,7 @@ static void test_paths(void **state)
 
 /* ---- what it is bound to ---- */
 
-static void test_bound(void **state)
+TEST_CASE(test_bound)
 {
     static const char *const refused[] = {"{}", "[]", "\"x\"", "null", "{\"kid\":\"a\"}", "{\"jwk\":{}}", "{\"jkt\":7}",
                                           "{\"jkt\":\"AAAA\"}",
@@ -276,7 +268,6 @@ static void test_bound(void **state)
     struct identity_token *token;
     char claims[500];
 
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         snprintf(claims, sizeof claims, "{" REST "," TIMES ",\"cnf\":%s}", refused[i]);
         EXPECT(judge_claims(claims), CONFIRMATION);
@@ -298,7 +289,7 @@ static void test_bound(void **state)
 
 /* ---- opaque tokens ---- */
 
-static void test_introspected(void **state)
+TEST_CASE(test_introspected)
 {
     static const struct { const char *answer; enum identity_fault fault; int64_t expires; } rows[] = {
         {"{\"active\":true," REST ",\"exp\":1800000030}", IDENTITY_FAULT_NONE, 1800000030},
@@ -321,7 +312,6 @@ static void test_introspected(void **state)
     };
     unsigned char digest[DIGEST_BYTES];
 
-    (void)state;
     digest_of(SPAN_LIT("opaque"), digest);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct identity_token *token;
@@ -338,7 +328,7 @@ static void test_introspected(void **state)
 }
 
 /* A person's login: an ID token, and nothing that says it is something else. */
-static void test_login(void **state)
+TEST_CASE(test_login)
 {
     static const struct { const char *header, *more; enum identity_fault fault; } rows[] = {
         {"{\"alg\":\"ES256\",\"kid\":\"k1\"}", "\"nonce\":\"n\",\"at_hash\":\"h\"", IDENTITY_FAULT_NONE},
@@ -355,7 +345,6 @@ static void test_login(void **state)
     struct identity_token_rules login = rules;
     char claims[400];
 
-    (void)state;
     login.is_login = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct identity_token *token;
@@ -368,11 +357,10 @@ static void test_login(void **state)
     }
 }
 
-static void test_what_it_looks_like(void **state)
+TEST_CASE(test_what_it_looks_like)
 {
     struct identity_token_hint hint;
 
-    (void)state;
     assert_true(identity_token_looks(fake_token(ours, "ES256", HEADER, CLAIMS, &text), &hint));
     assert_string_equal(hint.issuer, ISSUER);
     assert_string_equal(hint.key_id, "k1");
@@ -387,22 +375,4 @@ static void test_what_it_looks_like(void **state)
     assert_false(identity_token_looks(SPAN_NONE, &hint));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_issuer),
-        cmocka_unit_test(test_audience),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_require),
-        cmocka_unit_test(test_groups_and_scopes),
-        cmocka_unit_test(test_a_large_realm),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_introspected),
-        cmocka_unit_test(test_login),
-        cmocka_unit_test(test_what_it_looks_like),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

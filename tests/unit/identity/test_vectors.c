@@ -78,7 +78,7 @@ static void run_group(const struct json_node *group, size_t counts[3])
     arena_fini(&arena);
 }
 
-static void test_wycheproof(void **state)
+TEST_CASE(test_wycheproof)
 {
     const char *path = getenv("WYCHEPROOF_JWS");
     size_t counts[3] = {0};
@@ -88,7 +88,6 @@ static void test_wycheproof(void **state)
     struct buf text, canonical;
     struct why why;
 
-    (void)state;
     if (path == NULL)
         skip();
     buf_init(&text, 8 << 20);
@@ -105,9 +104,4 @@ static void test_wycheproof(void **state)
     buf_fini(&canonical);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wycheproof)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -36,11 +36,10 @@ static void assert_up(const char *method, const char *text, const char *wanted)
     assert_out(join_name_up(&names, 0, span_text(method), tree(text), &out), wanted);
 }
 
-static void test_names(void **state) /* 13.3 */
+TEST_CASE(test_names) /* 13.3 */
 {
     size_t server;
 
-    (void)state;
     assert_out(join_name_put(JOIN_NAME, servers[0], SPAN_LIT("a__b"), &out), "shop__a__b");
     assert_out(join_name_take(JOIN_NAME, &names, SPAN_LIT("shop__a__b"), &server, &out), "a__b");
     assert_out(join_name_take(JOIN_NAME, &names, SPAN_LIT("git.x-1___a"), &server, &out), "_a");
@@ -60,9 +59,8 @@ static void test_names(void **state) /* 13.3 */
     assert_false(join_name_is_fit(SPAN_LIT("shop+")));
 }
 
-static void test_down(void **state) /* 13.3: each place that names something, and nothing else */
+TEST_CASE(test_down) /* 13.3: each place that names something, and nothing else */
 {
-    (void)state;
     assert_down("tools/list",
                 "{\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"uri\":{\"name\":\"n\"}}},"
                 "\"_meta\":{\"ui\":{\"resourceUri\":\"ui://x\"},\"ui/resourceUri\":\"ui://y\",\"uri\":\"z\"}}]}}",
@@ -87,11 +85,10 @@ static void test_down(void **state) /* 13.3: each place that names something, an
                 "{\"method\":\"notifications/progress\",\"params\":{\"progressToken\":3}}");
 }
 
-static void test_up(void **state) /* 13.3 */
+TEST_CASE(test_up) /* 13.3 */
 {
     size_t server;
 
-    (void)state;
     assert_up("tools/call", "{\"id\":1,\"params\":{\"arguments\":{\"name\":\"shop__a\",\"uri\":\"shop+a:b\"},\"name\":\"shop__a\"}}",
               "{\"id\":1,\"params\":{\"arguments\":{\"name\":\"shop__a\",\"uri\":\"shop+a:b\"},\"name\":\"a\"}}");
     assert_up("completion/complete", "{\"params\":{\"ref\":{\"uri\":\"shop+a:{b}\"},\"argument\":{\"name\":\"shop__x\"}}}",
@@ -110,14 +107,13 @@ static void test_up(void **state) /* 13.3 */
     assert_int_equal(join_name_of(&names, SPAN_NONE, tree("{\"id\":3,\"result\":{}}"), &server), CODE_NOT_FOUND);
 }
 
-static void test_lists(void **state) /* 13.3: all items, one cursor, what is left out is said */
+TEST_CASE(test_lists) /* 13.3: all items, one cursor, what is left out is said */
 {
     struct join_part parts[] = {{.server = servers[0], .is_asked = true}, {.server = servers[1], .is_asked = true}};
     struct join_list list = {.list = "tools", .parts = parts, .count = 2, .budget = 9};
     const struct json_node *root = tree("[{\"tools\":[{\"name\":\"shop__a\"},{\"name\":\"shop__abcd\"}],\"nextCursor\":\"x\\\"\"},"
                                         "{\"tools\":[{\"name\":\"git__b\"}]}]");
 
-    (void)state;
     parts[0].result = root->child;
     parts[1].result = root->child->next;
     assert_out(join_merge_list(&list, &out),
@@ -134,7 +130,7 @@ static void test_lists(void **state) /* 13.3: all items, one cursor, what is lef
     assert_int_equal(join_cursor_of(SPAN_LIT("[]"), servers[1], &out), CODE_INVALID);
 }
 
-static void test_greeting(void **state) /* 13.3: capabilities are the union, instructions stand under names */
+TEST_CASE(test_greeting) /* 13.3: capabilities are the union, instructions stand under names */
 {
     const struct json_node *root = tree("[{\"capabilities\":{\"tools\":{\"listChanged\":false},\"experimental\":{\"a\":{}}},"
                                         "\"instructions\":\"One.\",\"supportedVersions\":[\"2026-07-28\",\"2027-01-01\"]},"
@@ -142,7 +138,6 @@ static void test_greeting(void **state) /* 13.3: capabilities are the union, ins
                                         "\"instructions\":\"Two.\",\"supportedVersions\":[\"2027-01-01\"]}]");
     const struct join_part parts[] = {{servers[0], root->child, true}, {servers[1], root->child->next, true}};
 
-    (void)state;
     assert_out(join_merge_greeting(parts, 2, SPAN_LIT("all"), SPAN_LIT("2025-11-25"), &out),
                "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{\"listChanged\":true},\"experimental\":{\"a\":{},\"b\":1},"
                "\"resources\":{\"listChanged\":true,\"subscribe\":true}},\"serverInfo\":{\"name\":\"all\",\"version\":\"1\"},"
@@ -172,12 +167,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names), cmocka_unit_test(test_down), cmocka_unit_test(test_up), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_greeting),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

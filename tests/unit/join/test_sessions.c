@@ -10,7 +10,7 @@ static enum code begin(struct join_sessions *sessions, const char *tenant, int64
     return join_session_begin(sessions, share_of(span_text(tenant), SPAN_LIT("bot")), SPAN_LIT("{}"), SPAN_LIT("2025-11-25"), now_us, id);
 }
 
-static void test_members(void **state) /* 13.3: who is away is left alone for a time that doubles */
+TEST_CASE(test_members) /* 13.3: who is away is left alone for a time that doubles */
 {
     struct join_sessions *sessions;
     char id[JOIN_SESSION_BYTES] = "", revision[JOIN_REVISION_BYTES];
@@ -19,7 +19,6 @@ static void test_members(void **state) /* 13.3: who is away is left alone for a 
     struct buf params;
     uint64_t changes;
 
-    (void)state;
     buf_init(&params, 1024);
     assert_ok(join_sessions_new(&sessions));
     assert_ok(begin(sessions, "acme", 1, id));
@@ -48,14 +47,13 @@ static void test_members(void **state) /* 13.3: who is away is left alone for a 
     buf_fini(&params);
 }
 
-static void test_calls(void **state) /* 13.3: whose call a cancellation or progress is about */
+TEST_CASE(test_calls) /* 13.3: whose call a cancellation or progress is about */
 {
     struct join_sessions *sessions;
     char id[JOIN_SESSION_BYTES] = "";
     const struct span session = span_of(id, sizeof id);
     const struct span shop = SPAN_LIT("shop"), mail = SPAN_LIT("mail");
 
-    (void)state;
     assert_ok(join_sessions_new(&sessions));
     assert_ok(begin(sessions, "acme", 1, id));
     join_call_open(sessions, session, SPAN_LIT("7"), SPAN_LIT("1"), shop);
@@ -74,13 +72,12 @@ static void test_calls(void **state) /* 13.3: whose call a cancellation or progr
     join_sessions_free(&sessions);
 }
 
-static void test_shares(void **state) /* 13.3: who begins sessions without end fills his own share */
+TEST_CASE(test_shares) /* 13.3: who begins sessions without end fills his own share */
 {
     struct join_sessions *sessions;
     char id[JOIN_SESSION_BYTES];
     unsigned count = 0;
 
-    (void)state;
     assert_ok(join_sessions_new(&sessions));
     while (begin(sessions, "acme", 1, id) == CODE_OK)
         count++;
@@ -90,13 +87,12 @@ static void test_shares(void **state) /* 13.3: who begins sessions without end f
     join_sessions_free(&sessions);
 }
 
-static void test_late(void **state) /* 13.3: one that is late holds up no list after another, and is tried again */
+TEST_CASE(test_late) /* 13.3: one that is late holds up no list after another, and is tried again */
 {
     struct join_sessions *sessions;
     const struct share bot = share_of(SPAN_LIT("acme"), SPAN_LIT("bot")), other = share_of(SPAN_LIT("globex"), SPAN_LIT("bot"));
     const struct span shop = SPAN_LIT("shop");
 
-    (void)state;
     assert_ok(join_sessions_new(&sessions));
     assert_false(join_server_rests(sessions, bot, shop, 1));
     join_server_said(sessions, bot, shop, false, 1);
@@ -113,10 +109,4 @@ static void test_late(void **state) /* 13.3: one that is late holds up no list a
     join_sessions_free(&sessions);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late),
-                                       cmocka_unit_test(test_members), cmocka_unit_test(test_calls), cmocka_unit_test(test_shares)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

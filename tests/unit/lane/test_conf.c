@@ -30,7 +30,7 @@ static enum code seal(struct proxy_route *routes, size_t count, struct proxy_con
     return proxy_conf_seal(conf, why);
 }
 
-static void test_order(void **state) /* of routes: exact before subtree, longer before shorter, with host before without */
+TEST_CASE(test_order) /* of routes: exact before subtree, longer before shorter, with host before without */
 {
     static const char *const wanted[] = {"host-exact", "host-subtree", "exact-long", "exact-short", "subtree-long", "subtree"};
     struct proxy_route routes[] = {
@@ -41,7 +41,6 @@ static void test_order(void **state) /* of routes: exact before subtree, longer 
     struct proxy_conf *conf;
     struct why why = {""};
 
-    (void)state;
     assert_ok(seal(routes, 6, &conf, &why));
     for (size_t i = 0; i < 6; i++)
         assert_true(span_is(conf->routes[i].name, wanted[i]));
@@ -50,13 +49,12 @@ static void test_order(void **state) /* of routes: exact before subtree, longer 
     assert_null(conf);
 }
 
-static void test_defaults(void **state)
+TEST_CASE(test_defaults)
 {
     struct proxy_route routes[] = {route("one", "", "/a", false)};
     struct proxy_conf *conf;
     struct why why;
 
-    (void)state;
     routes[0].tenant_header = SPAN_LIT("X-Tenant");
     assert_ok(seal(routes, 1, &conf, &why));
     assert_int_equal(conf->routes[0].limits.body_bytes, 4 << 20);
@@ -79,14 +77,13 @@ static void test_defaults(void **state)
     proxy_conf_unref(&conf);
 }
 
-static void test_refused(void **state)
+TEST_CASE(test_refused)
 {
     struct proxy_route twins[] = {route("one", "h", "/a", false), route("two", "h", "/a", false)};
     struct proxy_route odd[] = {route("odd", "", "a", false)};
     struct proxy_conf *conf;
     struct why why;
 
-    (void)state;
     assert_int_equal(seal(twins, 2, &conf, &why), CODE_INVALID);
     assert_non_null(strstr(why.text, "one"));
     assert_non_null(strstr(why.text, "two"));
@@ -98,7 +95,7 @@ static void test_refused(void **state)
 }
 
 /* 5.8: no two routes give one name to two upstreams, and a slug stands behind an exact path. */
-static void test_slugs(void **state)
+TEST_CASE(test_slugs)
 {
     static const struct span few[] = {{"search", 6}, {"shop-*", 6}}, other[] = {{"shop-1", 6}};
     struct proxy_route routes[] = {route("dojo-{slug}", "", "/mcp/{slug}", false), route("one", "", "/mcp/search", false)};
@@ -109,7 +106,6 @@ static void test_slugs(void **state)
     struct proxy_conf *conf;
     struct why why = {""};
 
-    (void)state;
     routes[0].slugs = turned[1].slugs = clash[0].slugs = globbed[0].slugs = both[0].slugs = (struct slug_list){few, 2};
     both[1].slugs = (struct slug_list){other, 1};
     assert_ok(seal(routes, 2, &conf, &why));
@@ -130,14 +126,13 @@ static void test_slugs(void **state)
 }
 
 /* 5.17: a declared POST never leads to where calls are judged, whichever route judges them. */
-static void test_posts(void **state)
+TEST_CASE(test_posts)
 {
     struct proxy_pass pass = {.path = SPAN_LIT("/register"), .upstream_path = SPAN_LIT("/MCP/"), .is_post = true};
     struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
     struct proxy_conf *conf;
     struct why why = {""};
 
-    (void)state;
     routes[0].pass = &pass;
     routes[0].pass_count = 1;
     routes[1].upstream.path = SPAN_LIT("/mcp");
@@ -150,7 +145,7 @@ static void test_posts(void **state)
 }
 
 /* 5.17: a server is one by whichever of its names; and no POST is declared to where a server of HTTP+SSE wants its calls. */
-static void test_servers(void **state)
+TEST_CASE(test_servers)
 {
     static const struct {
         const char *one, *other;
@@ -172,7 +167,6 @@ static void test_servers(void **state)
     struct proxy_conf *conf;
     struct why why = {""};
 
-    (void)state;
     routes[0].pass = &pass;
     routes[0].pass_count = 1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -190,7 +184,7 @@ static void test_servers(void **state)
     }
 }
 
-static void test_agents(void **state) /* a route that judges them has to be able to know one */
+TEST_CASE(test_agents) /* a route that judges them has to be able to know one */
 {
     static const struct identity_path claim = {.count = 1};
     static const struct span servers[] = {{"part", 4}};
@@ -205,7 +199,6 @@ static void test_agents(void **state) /* a route that judges them has to be able
         {{.kind = IDENTITY_BEARER}, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int joined = 0; joined < 2; joined++) {
             const struct identity_source knows_none = {.kind = IDENTITY_NONE};
@@ -227,7 +220,7 @@ static void test_agents(void **state) /* a route that judges them has to be able
         }
 }
 
-static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
+TEST_CASE(test_what_comes_once) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
 {
     static const struct identity_source sources[] = {{.kind = IDENTITY_API_KEY, .header = "X-Agent-Key"},
                                                      {.kind = IDENTITY_API_KEY, .header = "x-tenant"},
@@ -238,7 +231,6 @@ static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlati
     struct proxy_conf *conf;
     struct why why;
 
-    (void)state;
     routes[0].tenant_header = SPAN_LIT("X-Tenant");
     routes[0].identity = sources;
     routes[0].identity_count = 3;
@@ -253,7 +245,7 @@ static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlati
     proxy_conf_unref(&conf);
 }
 
-static void test_secrets_are_wiped(void **state) /* 1.10 */
+TEST_CASE(test_secrets_are_wiped) /* 1.10 */
 {
     struct proxy_route routes[] = {route("one", "", "/a", false)};
     static const char text[] = "Bearer s3cr3t";
@@ -261,7 +253,6 @@ static void test_secrets_are_wiped(void **state) /* 1.10 */
     struct proxy_conf *conf;
     struct why why;
 
-    (void)state;
     assert_ok(secret_heap_open(&why)); /* which stays readable when they are gone */
     header.value = span_of(secret_copy(text, sizeof text - 1), sizeof text - 1);
     assert_non_null(header.value.at);
@@ -272,14 +263,13 @@ static void test_secrets_are_wiped(void **state) /* 1.10 */
     assert_null(memmem(header.value.at, header.value.len, "s3cr3t", 6));
 }
 
-static void test_contexts_are_given_back(void **state) /* 4.21: whose keys go with their last user */
+TEST_CASE(test_contexts_are_given_back) /* 4.21: whose keys go with their last user */
 {
     struct proxy_route routes[] = {route("one", "", "/a", false)};
     struct proxy_listen *listen;
     struct proxy_conf *conf;
     struct why why;
 
-    (void)state;
     assert_ok(seal(routes, 1, &conf, &why));
     listen = conf->listens;
     assert_ok(tls_client_new(&(struct tls_client_conf){0}, &listen->tls, &why));
@@ -287,14 +277,4 @@ static void test_contexts_are_given_back(void **state) /* 4.21: whose keys go wi
     assert_null(listen->tls);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_slugs), cmocka_unit_test(test_posts), cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_agents), cmocka_unit_test(test_what_comes_once),
-        cmocka_unit_test(test_secrets_are_wiped), cmocka_unit_test(test_contexts_are_given_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

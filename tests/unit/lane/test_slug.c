@@ -14,14 +14,13 @@ static bool matches(const char *template, const char *path, const char *wanted)
     return slug_matches(&list, span_text(template), span_text(path), &slug) && span_is(slug, wanted);
 }
 
-static void test_fit(void **state)
+TEST_CASE(test_fit)
 {
     static const char *const fit[] = {"a", "my-server", "0", "a.b_c-d", "a..b"};
     static const char *const unfit[] = {"", ".", "..", ".a", "-a", "_a", "a.", "A", "aB", "a/b", "a%2fb", "a;b", "a b", "a~",
                                         "\xc3\xa4", "a?", "a*", "{slug}", ".well-known"};
     char longest[66] = "";
 
-    (void)state;
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
         assert_true(slug_is_fit(span_text(fit[i])));
     for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
@@ -33,11 +32,10 @@ static void test_fit(void **state)
     assert_false(slug_glob_is_fit(SPAN_LIT("A*")) || slug_glob_is_fit(SPAN_LIT("a\\*")) || slug_glob_is_fit(SPAN_LIT("-*")));
 }
 
-static void test_matches(void **state)
+TEST_CASE(test_matches)
 {
     struct span slug, rest;
 
-    (void)state;
     assert_true(matches("/mcp/{slug}", "/mcp/search", "search"));
     assert_true(matches("/mcp/{slug}", "/mcp/shop-", "shop-") && matches("/{slug}/mcp", "/shop-9/mcp", "shop-9"));
     assert_true(matches("/{slug}/mcp", "/v1/mcp", "v1"));
@@ -54,11 +52,10 @@ static void test_matches(void **state)
     assert_true(slug_is_named(&list, SPAN_LIT("search")) && !slug_is_named(&list, SPAN_LIT("shop-1")));
 }
 
-static void test_put(void **state)
+TEST_CASE(test_put)
 {
     char out[16];
 
-    (void)state;
     assert_int_equal(slug_put(SPAN_LIT("/{slug}/mcp"), SPAN_LIT("shop"), out, sizeof out), 9);
     assert_memory_equal(out, "/shop/mcp", 9);
     assert_int_equal(slug_put(SPAN_LIT("dojo-{slug}"), SPAN_LIT("a"), out, sizeof out), 6);
@@ -67,9 +64,8 @@ static void test_put(void **state)
     assert_int_equal(slug_put(SPAN_LIT("/{slug}/mcp"), SPAN_LIT("shop"), out, 8), SIZE_MAX);
 }
 
-static void test_resembles(void **state)
+TEST_CASE(test_resembles)
 {
-    (void)state;
     assert_true(slug_resembles(SPAN_LIT("/mcp"), SPAN_LIT("/MCP//"), false));
     assert_true(slug_resembles(SPAN_LIT("/mcp/"), SPAN_LIT("/mcp"), false));
     assert_true(slug_resembles(SPAN_LIT("/mcp/{slug}"), SPAN_LIT("/mcp/Any%20thing/"), false));
@@ -80,7 +76,7 @@ static void test_resembles(void **state)
     assert_false(slug_resembles(SPAN_LIT("/{slug}/mcp"), SPAN_LIT("/x/llms.txt"), false));
 }
 
-static void test_meet(void **state)
+TEST_CASE(test_meet)
 {
     static const struct {
         const char *a, *b;
@@ -92,19 +88,10 @@ static void test_meet(void **state)
         {"a?c", "ab*", true},   {"a?c", "abb*", false}, {"*a*", "*b*", true},    {"dojo-*", "dojo", false}, {"a*", "?", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(glob_meets(span_text(cases[i].a), span_text(cases[i].b)), cases[i].meet);
         assert_int_equal(glob_meets(span_text(cases[i].b), span_text(cases[i].a)), cases[i].meet);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit), cmocka_unit_test(test_matches), cmocka_unit_test(test_put),
-        cmocka_unit_test(test_resembles), cmocka_unit_test(test_meet),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -30,21 +30,19 @@ static bool is_legal(enum step from, enum step to)
     return false;
 }
 
-static void test_moves(void **state) /* 1.5, 6.15 */
+TEST_CASE(test_moves) /* 1.5, 6.15 */
 {
-    (void)state;
     for (enum step from = STEP_READ_HEAD; from < STEP_COUNT; from++)
         for (enum step to = STEP_READ_HEAD; to < STEP_COUNT; to++)
             assert_int_equal(step_may_follow(from, to), is_legal(from, to));
 }
 
-static void test_illegal_move_aborts(void **state) /* 1.5 */
+TEST_CASE(test_illegal_move_aborts) /* 1.5 */
 {
     static struct pair pair;
     int status;
     pid_t child;
 
-    (void)state;
     pair.step = STEP_AWAIT;
     child = fork();
     assert_true(child >= 0);
@@ -58,13 +56,12 @@ static void test_illegal_move_aborts(void **state) /* 1.5 */
 }
 
 /* What a server says goes the same way. */
-static void test_illegal_question_move_aborts(void **state) /* 5.1, 6.15 */
+TEST_CASE(test_illegal_question_move_aborts) /* 5.1, 6.15 */
 {
     static struct server_question question;
     int status;
     pid_t child;
 
-    (void)state;
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -77,13 +74,4 @@ static void test_illegal_question_move_aborts(void **state) /* 5.1, 6.15 */
     assert_true(WIFSIGNALED(status));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_illegal_move_aborts),
-        cmocka_unit_test(test_illegal_question_move_aborts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
