@@ -7,9 +7,8 @@
 
 static struct budget budget;
 
-static void test_connections(void **state) /* 1.7 */
+TEST_CASE(test_connections) /* 1.7 */
 {
-    (void)state;
     assert_ok(budget_init(&budget, 2, 0));
     assert_true(budget_take_connection(&budget));
     assert_true(budget_take_connection(&budget));
@@ -19,12 +18,11 @@ static void test_connections(void **state) /* 1.7 */
     budget_fini(&budget);
 }
 
-static void test_memory(void **state) /* 1.7 */
+TEST_CASE(test_memory) /* 1.7 */
 {
     uint64_t one = 0, two = 0;
     struct budget_account account;
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, 1000));
     assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("p")), 0, 0, &account));
     budget_hold(&budget, &one, 600);
@@ -39,11 +37,10 @@ static void test_memory(void **state) /* 1.7 */
     budget_fini(&budget);
 }
 
-static void test_principals(void **state) /* 1.7: each has its own limit */
+TEST_CASE(test_principals) /* 1.7: each has its own limit */
 {
     uint32_t slots[4], other;
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, 0));
     for (int i = 0; i < 3; i++)
         assert_true(budget_enter(&budget, budget_principal(SPAN_LIT("acme"), SPAN_LIT("bot")), 3, &slots[i]));
@@ -59,12 +56,11 @@ static void test_principals(void **state) /* 1.7: each has its own limit */
     budget_fini(&budget);
 }
 
-static void test_many_principals(void **state) /* 1.7 */
+TEST_CASE(test_many_principals) /* 1.7 */
 {
     static uint32_t slots[4000];
     char name[16];
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, 0));
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 4000; i++) {
@@ -94,11 +90,10 @@ static uint64_t take_all(struct budget_account account)
 }
 
 /* 4.8: however many take all that they can, as much as each of them has is free for the next. */
-static void test_shares(void **state)
+TEST_CASE(test_shares)
 {
     enum { MAX = 1000000 };
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, MAX));
     for (uint64_t n = 1; n < 10; n++) {
         char name[2] = {(char)('0' + n), '\0'};
@@ -133,13 +128,12 @@ static void *race(void *who)
 }
 
 /* 10.26: who loses the race for a free slot finds another. */
-static void test_lost_races(void **state)
+TEST_CASE(test_lost_races)
 {
     pthread_t threads[RACERS];
     uint64_t who[RACERS];
     void *refused;
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, 0));
     for (uint64_t i = 0; i < RACERS; i++) {
         who[i] = i;
@@ -153,13 +147,12 @@ static void test_lost_races(void **state)
 }
 
 /* 4.8, 4.12: one account for all connections of one; not for others; an IPv6 machine is not many. */
-static void test_accounts(void **state)
+TEST_CASE(test_accounts)
 {
     struct sock_address a, b, c, d, e;
     struct budget_account one, two, three;
     uint64_t charged = 0;
 
-    (void)state;
     assert_ok(sock_parse(SPAN_LIT("10.0.0.1:1"), &a, NULL));
     assert_ok(sock_parse(SPAN_LIT("10.0.0.2:1"), &b, NULL));
     assert_ok(sock_parse(SPAN_LIT("[::ffff:10.0.0.1]:2"), &c, NULL));
@@ -195,11 +188,10 @@ static void test_accounts(void **state)
 }
 
 /* 4.12: whoever takes all connections that they may leave as many as each of them has, and one at last. */
-static void test_connection_shares(void **state)
+TEST_CASE(test_connection_shares)
 {
     static const uint32_t wanted[] = {6, 3, 1, 1, 1};
 
-    (void)state;
     assert_ok(budget_init(&budget, 12, 0));
     for (size_t i = 0; i < 5; i++) {
         char name[2] = {(char)('0' + i), '\0'};
@@ -218,7 +210,7 @@ static void test_connection_shares(void **state)
 }
 
 /* 10.3: a tenant's principals, however many, take half of the connections and of the memory together; another's finds the rest. */
-static void test_tenants_share(void **state)
+TEST_CASE(test_tenants_share)
 {
     enum { MOST = 1000, BYTES = 100 << 20 };
     struct budget_account account, other;
@@ -226,7 +218,6 @@ static void test_tenants_share(void **state)
     uint32_t opened = 0, kept = 0;
     char name[16];
 
-    (void)state;
     assert_ok(budget_init(&budget, MOST, BYTES));
     for (unsigned i = 0; i < 3 * MOST; i++) {
         (void)snprintf(name, sizeof name, "p%u", i);
@@ -255,13 +246,12 @@ static void test_tenants_share(void **state)
 }
 
 /* 4.8: many small messages are as much as a large one; who holds little may have one whatever others hold. */
-static void test_small(void **state)
+TEST_CASE(test_small)
 {
     enum { MAX = 8 << 20 };
     struct budget_account hog, other;
     uint64_t held = 0, charged = 0;
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, MAX));
     assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("hog")), 0, 0, &hog));
     assert_true(budget_open(&budget, budget_principal(SPAN_LIT("u"), SPAN_LIT("bot")), 0, 0, &other));
@@ -291,11 +281,10 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state) /* 1.5 */
+TEST_CASE(test_threads) /* 1.5 */
 {
     pthread_t threads[3];
 
-    (void)state;
     assert_ok(budget_init(&budget, 0, 0));
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
@@ -306,15 +295,4 @@ static void test_threads(void **state) /* 1.5 */
     budget_fini(&budget);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
-        cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_lost_races),
-        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_tenants_share),
-        cmocka_unit_test(test_connection_shares),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

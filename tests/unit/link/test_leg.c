@@ -71,12 +71,11 @@ static int end(void **state)
     return 0;
 }
 
-static void test_interest(void **state) /* 1.5: what is waited for follows from the buffers */
+TEST_CASE_WITH(test_interest, begin, end) /* 1.5: what is waited for follows from the buffers */
 {
     struct leg *leg = &thing.leg;
     static char block[9000];
 
-    (void)state;
     leg_settle(leg);
     assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE); /* the handshake */
     leg_ready(leg, LOOP_WRITE);
@@ -102,12 +101,11 @@ static void test_interest(void **state) /* 1.5: what is waited for follows from 
 }
 
 /* 6.8: what is its connection's goes out behind what is its own, without a copy */
-static void test_borrowed(void **state)
+TEST_CASE_WITH(test_borrowed, begin, end)
 {
     struct leg *leg = &thing.leg;
     static char block[9000], got[16384];
 
-    (void)state;
     memset(block, 'r', sizeof block);
     leg_ready(leg, LOOP_READ);
     assert_ok(buf_add_text(&leg->out, "head"));
@@ -129,11 +127,10 @@ static void test_borrowed(void **state)
     assert_true(leg->is_ended);
 }
 
-static void test_pending(void **state) /* 1.5, 1.6 */
+TEST_CASE_WITH(test_pending, begin, end) /* 1.5, 1.6 */
 {
     struct leg *leg = &thing.leg;
 
-    (void)state;
     mem_stream_weather(leg->stream)->as_pending = true;
     mem_stream_weather(leg->stream)->max_read = 10;
     assert_true(mem_stream_put(twin, "0123456789012345678901234567890123456789012345678901234567890123456789", 70));
@@ -144,12 +141,11 @@ static void test_pending(void **state) /* 1.5, 1.6 */
     assert_false(leg_has_pending(leg));
 }
 
-static void test_ends(void **state)
+TEST_CASE_WITH(test_ends, begin, end)
 {
     struct leg *leg = &thing.leg;
     char byte;
 
-    (void)state;
     leg_ready(leg, LOOP_READ);
     assert_ok(buf_add_text(&leg->out, "bye"));
     leg_end(leg);
@@ -166,11 +162,10 @@ static void test_ends(void **state)
     assert_int_equal(mem_stream_get(twin, &byte, 1), 1);
 }
 
-static void test_fault(void **state)
+TEST_CASE_WITH(test_fault, begin, end)
 {
     struct leg *leg = &thing.leg;
 
-    (void)state;
     assert_true(mem_stream_put(twin, "kept", 4));
     leg_ready(leg, LOOP_READ);
     mem_stream_weather(leg->stream)->fault = "Connection reset by peer";
@@ -182,11 +177,10 @@ static void test_fault(void **state)
     assert_int_equal(leg->wanted, 0);
 }
 
-static void test_rest(void **state) /* 1.7 */
+TEST_CASE_WITH(test_rest, begin, end) /* 1.7 */
 {
     struct leg *leg = &thing.leg;
 
-    (void)state;
     assert_true(mem_stream_put(twin, "x", 1));
     leg_ready(leg, LOOP_READ);
     leg_rest(leg);
@@ -196,11 +190,10 @@ static void test_rest(void **state) /* 1.7 */
     assert_int_equal(leg->in.size + leg->out.size, 0);
 }
 
-static void test_reap(void **state) /* 1.5: only at the end of the turn, whoever asked how often */
+TEST_CASE_WITH(test_reap, begin, end) /* 1.5: only at the end of the turn, whoever asked how often */
 {
     struct stream *stream, *other;
 
-    (void)state;
     assert_true(mem_stream_pair(&stream, &other, 16));
     leg_drop(&thing.leg);
     leg_open(&thing.leg, stream);
@@ -224,9 +217,8 @@ static void test_reap(void **state) /* 1.5: only at the end of the turn, whoever
     worker_add(&worker, &thing.connection);
 }
 
-static void test_fairness(void **state) /* 1.5: one that stirs itself does not keep the loop */
+TEST_CASE_WITH(test_fairness, begin, end) /* 1.5: one that stirs itself does not keep the loop */
 {
-    (void)state;
     thing.stirs_itself = true;
     worker_stir(&worker, &thing.connection);
     worker_stir(&worker, &thing.connection);
@@ -254,12 +246,12 @@ static void forget(struct connection *connection)
     (void)connection;
 }
 
-static void test_stages(void **state) /* 11.11: those at one stage are driven one after another, in the order in which they were stirred */
+/* 11.11: those at one stage are driven one after another, in the order in which they were stirred. */
+TEST_CASE_WITH(test_stages, begin, end)
 {
     static const unsigned stages[] = {5, 0, WORKER_STAGES - 1, 5, 0};
     struct named named[5];
 
-    (void)state;
     memset(order, 0, sizeof order);
     for (unsigned i = 0; i < 5; i++) {
         named[i] = (struct named){.connection = {.drive = note, .free = forget, .stage = stages[i]}, .name = (char)('a' + i)};
@@ -273,15 +265,4 @@ static void test_stages(void **state) /* 11.11: those at one stage are driven on
     worker_reap(&worker);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_interest, begin, end), cmocka_unit_test_setup_teardown(test_pending, begin, end),
-        cmocka_unit_test_setup_teardown(test_ends, begin, end),     cmocka_unit_test_setup_teardown(test_fault, begin, end),
-        cmocka_unit_test_setup_teardown(test_rest, begin, end),     cmocka_unit_test_setup_teardown(test_reap, begin, end),
-        cmocka_unit_test_setup_teardown(test_stages, begin, end),
-        cmocka_unit_test_setup_teardown(test_fairness, begin, end), cmocka_unit_test_setup_teardown(test_borrowed, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -63,11 +63,10 @@ static void turns(unsigned n)
         assert_ok(worker_turn(&worker, 20000));
 }
 
-static void test_budget(void **state) /* 1.7: at most so many at once, and so many a turn */
+TEST_CASE_WITH(test_budget, begin, end) /* 1.7: at most so many at once, and so many a turn */
 {
     int fds[120];
 
-    (void)state;
     for (int i = 0; i < 120; i++)
         fds[i] = knock();
     turns(1);
@@ -84,13 +83,12 @@ static void test_budget(void **state) /* 1.7: at most so many at once, and so ma
         (void)close(fds[i]);
 }
 
-static void test_exhaustion(void **state) /* 1.7: without descriptors it sleeps a second, and does not spin */
+TEST_CASE_WITH(test_exhaustion, begin, end) /* 1.7: without descriptors it sleeps a second, and does not spin */
 {
     struct rlimit old, none;
     struct fake_clock clock = {.now_us = 1000000};
     int fd;
 
-    (void)state;
     if (getenv("CALLGATE_VALGRIND")) {
         print_message("skipped: valgrind accepts first and looks at the limit then, so the connection is lost\n");
         skip();
@@ -114,11 +112,10 @@ static void test_exhaustion(void **state) /* 1.7: without descriptors it sleeps 
     (void)close(fd);
 }
 
-static void test_stop(void **state) /* 1.8 */
+TEST_CASE_WITH(test_stop, begin, end) /* 1.8 */
 {
     int fd, waiting = knock();
 
-    (void)state;
     listener_stop(&listener, true);
     listener_stop(&listener, true);
     assert_int_equal(count, 1); /* who was in the queue is in */
@@ -130,13 +127,4 @@ static void test_stop(void **state) /* 1.8 */
     (void)close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_budget, begin, end),
-        cmocka_unit_test_setup_teardown(test_exhaustion, begin, end),
-        cmocka_unit_test_setup_teardown(test_stop, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

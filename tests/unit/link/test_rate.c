@@ -19,9 +19,8 @@ static unsigned taken(uint64_t key, int64_t now_us, unsigned tries)
     return count;
 }
 
-static void test_burst_then_rate(void **state) /* 4.12 */
+TEST_CASE(test_burst_then_rate) /* 4.12 */
 {
-    (void)state;
     assert_ok(rates_new(&rates));
     assert_int_equal(taken(7, SECOND, 100), 5);
     assert_in_range(rates_take(rates, 7, &ten, SECOND), 100000, 100001); /* who waits so long has one */
@@ -33,11 +32,10 @@ static void test_burst_then_rate(void **state) /* 4.12 */
     rates_free(&rates);
 }
 
-static void test_long_run(void **state) /* 4.12: the rate, exactly, however often it is asked */
+TEST_CASE(test_long_run) /* 4.12: the rate, exactly, however often it is asked */
 {
     unsigned count = 0;
 
-    (void)state;
     assert_ok(rates_new(&rates));
     for (int64_t now_us = SECOND; now_us < 61 * SECOND; now_us += 500)
         count += rates_take(rates, 1, &ten, now_us) == 0;
@@ -46,11 +44,10 @@ static void test_long_run(void **state) /* 4.12: the rate, exactly, however ofte
 }
 
 /* 4.12: more of them than there are places: each newcomer has its token, and who took most is not forgiven. */
-static void test_full_table(void **state)
+TEST_CASE(test_full_table)
 {
     unsigned count = 0, forgiven = 0;
 
-    (void)state;
     assert_ok(rates_new(&rates));
     for (uint64_t key = 1; key <= 100; key++)
         assert_int_equal(taken(key * UINT64_C(0x9e3779b97f4a7c15), SECOND, 100), 5);
@@ -64,11 +61,10 @@ static void test_full_table(void **state)
 }
 
 /* 4.12: what was used up at a slow rate is not waited for at a fast one. */
-static void test_other_rate(void **state)
+TEST_CASE(test_other_rate)
 {
     static const struct rate hourly = {.interval_ns = INT64_C(3600000000000), .burst = 1000};
 
-    (void)state;
     assert_ok(rates_new(&rates));
     for (unsigned i = 0; i < 1000; i++)
         assert_int_equal(rates_take(rates, 7, &hourly, SECOND), 0);
@@ -89,11 +85,10 @@ static void *ask(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state) /* 4.12: exact with many workers */
+TEST_CASE(test_threads) /* 4.12: exact with many workers */
 {
     pthread_t threads[3];
 
-    (void)state;
     assert_ok(rates_new(&rates));
     for (int i = 0; i < 3; i++)
         assert_ok(pthread_create(&threads[i], NULL, ask, NULL));
@@ -103,12 +98,4 @@ static void test_threads(void **state) /* 4.12: exact with many workers */
     rates_free(&rates);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_burst_then_rate), cmocka_unit_test(test_long_run), cmocka_unit_test(test_full_table),
-        cmocka_unit_test(test_other_rate), cmocka_unit_test(test_threads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

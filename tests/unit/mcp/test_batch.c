@@ -16,11 +16,10 @@ static enum reason split(const char *text, struct buf *out)
     return mcp_batch_split(span_text(text), out, parts, MCP_BATCH_PARTS_MAX, &count, &is_array, &fault);
 }
 
-static void takes_apart(void **state) /* 5.4 */
+TEST_CASE(takes_apart) /* 5.4 */
 {
     struct buf out;
 
-    (void)state;
     assert_int_equal(split(" [ {\"id\" : 1, \"result\":{\"id\":7,\"method\":\"x\"}} ,{\"method\":\"a\",\"id\":\"b\"},{}]", &out),
                      REASON_PERMITTED);
     assert_int_equal(count, 3);
@@ -37,25 +36,23 @@ static void takes_apart(void **state) /* 5.4 */
     buf_fini(&out);
 }
 
-static void refuses(void **state) /* 5.4 */
+TEST_CASE(refuses) /* 5.4 */
 {
     static const char *const texts[] = {"[]", "[1]", "[[{}]]", "[{},null]", "[{}", "7", "\"a\"", "[{}]x", "[{\"id\":1,\"id\":2}]"};
     struct buf out;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(split(texts[i], &out), i == 8 ? REASON_UPSTREAM_DUPLICATE : REASON_UPSTREAM_JSON);
         buf_fini(&out);
     }
 }
 
-static void is_bounded(void **state) /* 5.4 */
+TEST_CASE(is_bounded) /* 5.4 */
 {
     static char text[4 * MCP_BATCH_PARTS_MAX + 16];
     struct buf out;
     size_t len = 0;
 
-    (void)state;
     text[len++] = '[';
     for (int i = 0; i < MCP_BATCH_PARTS_MAX; i++, len += 3)
         memcpy(text + len, i > 0 ? ",{}" : " {}", 3);
@@ -68,13 +65,4 @@ static void is_bounded(void **state) /* 5.4 */
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_apart),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(is_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

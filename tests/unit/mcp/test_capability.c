@@ -15,7 +15,7 @@ static bool may_ask(void *context, struct span method)
     return false;
 }
 
-static void strips_capabilities(void **state)
+TEST_CASE(strips_capabilities)
 {
     static const char all[] = "{\"roots\":{\"listChanged\":true},\"sampling\":{\"tools\":{}},\"x\":{\"sampling\":1.0},"
                               "\"elicitation\":{\"url\":{}},"
@@ -41,7 +41,6 @@ static void strips_capabilities(void **state)
         {"tasks/get ", "{\"tasks\":{\"requests\":[\"sampling\"],\"list\":{}},\"extensions\":\"sampling\"}", "{\"tasks\":{\"list\":{}}}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int in_meta = 0; in_meta < 2; in_meta++) {
             struct mcp_read_rules rules = {.may_ask = may_ask, .ask_context = (void *)(uintptr_t)cases[i].may};
@@ -62,12 +61,11 @@ static void strips_capabilities(void **state)
 }
 
 /* A list or a text names them as well as an object, to who only looks for the word. */
-static void strips_what_is_no_object(void **state)
+TEST_CASE(strips_what_is_no_object)
 {
     static const char *const said[] = {"[\"sampling\"]", "\"sampling\""};
     struct mcp_read_rules rules = {.may_ask = may_ask, .ask_context = (void *)(uintptr_t)""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         char body[300];
         struct asked a;
@@ -82,7 +80,7 @@ static void strips_what_is_no_object(void **state)
 }
 
 /* Only what a client says of itself is looked at. */
-static void leaves_the_rest_alone(void **state)
+TEST_CASE(leaves_the_rest_alone)
 {
     static const char *const bodies[] = {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\","
@@ -94,7 +92,6 @@ static void leaves_the_rest_alone(void **state)
     struct mcp_read_rules rules = {.may_ask = may_ask, .ask_context = (void *)(uintptr_t)""};
     struct asked a;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         ask_with(&a, span_text(bodies[i]), &rules);
         assert_int_equal(a.reason, REASON_PERMITTED);
@@ -114,10 +111,4 @@ static void leaves_the_rest_alone(void **state)
     ask_end(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_capabilities), cmocka_unit_test(strips_what_is_no_object),
-                                       cmocka_unit_test(leaves_the_rest_alone)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -33,11 +33,10 @@ static void expect_denial(const char *body, const struct mcp_denial *denial, int
 }
 
 /* 1.19: a call that policy denies is a result with isError, and never names the rule */
-static void denies_calls(void **state)
+TEST_CASE(denies_calls)
 {
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1234};
 
-    (void)state;
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
                   "\"This call was not permitted; do not retry it unchanged. (decision 1234)\"}],"
@@ -80,11 +79,10 @@ static void denies_calls(void **state)
 }
 
 /* 1.19, 1.25: the gate cannot judge or record; without a row there is no number */
-static void tells_when_it_cannot(void **state)
+TEST_CASE(tells_when_it_cannot)
 {
     struct mcp_denial denial = {.reason = REASON_AUDIT_DOWN};
 
-    (void)state;
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
                   "\"This call was not made. The gate cannot record calls at the moment. Try again later.\"}],"
@@ -101,7 +99,7 @@ static void tells_when_it_cannot(void **state)
 }
 
 /* 1.19: other methods that rules know */
-static void denies_other_requests(void **state)
+TEST_CASE(denies_other_requests)
 {
     static const struct {
         enum reason reason;
@@ -115,7 +113,6 @@ static void denies_other_requests(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\",\"params\":{\"uri\":\"u\"}}",
         CALL("{\"name\":\"t\",\"task\":{\"ttl\":1}}")}; /* a task-augmented call expects no result */
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
             struct mcp_denial denial = {.reason = cases[i].reason, .decision = 5};
@@ -138,7 +135,7 @@ static void denies_other_requests(void **state)
 }
 
 /* 10.22, 10.23: what the gate does not take of an answer is an error within 200, and a `task` of 2026-07-28 is none */
-static void denies_within_200(void **state)
+TEST_CASE(denies_within_200)
 {
     static const enum reason reasons[] = {REASON_UPSTREAM_MALFORMED, REASON_UPSTREAM_TYPE, REASON_UPSTREAM_ENCODED,
                                           REASON_UPSTREAM_TOO_LARGE, REASON_UPSTREAM_JSON, REASON_UPSTREAM_UNASKED,
@@ -146,7 +143,6 @@ static void denies_within_200(void **state)
     struct mcp_denial policy = {.reason = REASON_NO_RULE, .decision = 5};
     struct asked a;
 
-    (void)state;
     ask(&a, CALL("{\"name\":\"t\"}"));
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         struct mcp_denial denial = {.reason = reasons[i], .decision = 5};
@@ -184,11 +180,10 @@ static void denies_within_200(void **state)
 }
 
 /* 10.24: a path is refused by HTTP, and where a message was read for it, inside the protocol */
-static void denies_an_unlisted_slug(void **state)
+TEST_CASE(denies_an_unlisted_slug)
 {
     struct mcp_denial denial = {.reason = REASON_ROUTE_UNKNOWN, .decision = 5};
 
-    (void)state;
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32001,\"message\":\"The path is not served here.\","
                   "\"data\":{\"code\":\"malformed\",\"decision\":5}}}");
@@ -198,22 +193,20 @@ static void denies_an_unlisted_slug(void **state)
 }
 
 /* 1.19: a method that no rule names */
-static void denies_unknown_methods(void **state)
+TEST_CASE(denies_unknown_methods)
 {
     struct mcp_denial denial = {.reason = REASON_METHOD_UNKNOWN, .decision = 5};
 
-    (void)state;
     expect_denial("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x/y\"}", &denial, 200, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32601,\"message\":\"Method not found.\","
                   "\"data\":{\"code\":\"policy_denied\",\"decision\":5}}}");
 }
 
 /* 1.19 */
-static void denies_without_a_body(void **state)
+TEST_CASE(denies_without_a_body)
 {
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 5};
 
-    (void)state;
     expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", &denial, 403, MCP_FORM_NONE, "");
     expect_denial("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", &denial, 403, MCP_FORM_NONE, "");
     denial.reason = REASON_METHOD_UNKNOWN;
@@ -238,7 +231,7 @@ static void denies_without_a_body(void **state)
 }
 
 /* 1.19: never for policy: credentials, sessions, tenants and the gate's own limits have their HTTP status */
-static void keeps_http_statuses(void **state)
+TEST_CASE(keeps_http_statuses)
 {
     static const struct {
         enum reason reason;
@@ -248,7 +241,6 @@ static void keeps_http_statuses(void **state)
                  {REASON_UPSTREAM_SILENT, 504}, {REASON_HOST_FOREIGN, 403}, {REASON_MEDIA_TYPE, 415}};
     static const char *const bodies[] = {NULL, CALL("{\"name\":\"t\"}")};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (size_t j = 0; j < 2; j++) {
             struct mcp_denial denial = {.reason = cases[i].reason, .decision = 5};
@@ -275,11 +267,10 @@ static void keeps_http_statuses(void **state)
 }
 
 /* 1.19 */
-static void answers_malformed_messages(void **state)
+TEST_CASE(answers_malformed_messages)
 {
     struct mcp_denial denial = {.reason = REASON_JSON_MALFORMED, .decision = 3};
 
-    (void)state;
     expect_denial("{", &denial, 400, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error.\","
                   "\"data\":{\"code\":\"malformed\",\"decision\":3}}}");
@@ -301,11 +292,10 @@ static void answers_malformed_messages(void **state)
 }
 
 /* 1.16 */
-static void names_the_versions(void **state)
+TEST_CASE(names_the_versions)
 {
     struct mcp_denial denial = {.reason = REASON_VERSION_UNSUPPORTED, .decision = 3, .revisions = revisions};
 
-    (void)state;
     expect_denial(CALL("{\"name\":\"t\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"), &denial, 400,
                   MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,"
@@ -332,11 +322,10 @@ static void names_the_versions(void **state)
 }
 
 /* 1.18: as one SSE event where that is what the client accepts */
-static void denies_as_an_event(void **state)
+TEST_CASE(denies_as_an_event)
 {
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1, .wants_sse = true};
 
-    (void)state;
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_SSE,
                   "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,"
                       "\"content\":[{\"type\":\"text\","
@@ -345,11 +334,10 @@ static void denies_as_an_event(void **state)
 }
 
 /* 1.19: a server's request that no rule permits; a reply that is not fit to deliver */
-static void writes_errors(void **state)
+TEST_CASE(writes_errors)
 {
     struct buf out;
 
-    (void)state;
     buf_init(&out, CAP_BYTES);
     assert_int_equal(mcp_refusal_write(SPAN_LIT("\"q-1\""), REASON_QUESTION_DENIED, &out), CODE_OK);
     expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"q-1\",\"error\":{\"code\":4030,"
@@ -357,7 +345,7 @@ static void writes_errors(void **state)
     buf_fini(&out);
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1, .wants_sse = true};
     struct asked a;
@@ -365,7 +353,6 @@ static void fails_without_memory(void **state)
     enum mcp_form form;
     enum code code;
 
-    (void)state;
     ask(&a, CALL("{\"name\":\"t\"}"));
     for (uint64_t n = 1;; n++) {
         buf_init(&out, CAP_BYTES);
@@ -386,23 +373,4 @@ static void fails_without_memory(void **state)
     ask_end(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(denies_calls),
-        cmocka_unit_test(tells_when_it_cannot),
-        cmocka_unit_test(denies_other_requests),
-        cmocka_unit_test(denies_within_200),
-        cmocka_unit_test(denies_an_unlisted_slug),
-        cmocka_unit_test(denies_unknown_methods),
-        cmocka_unit_test(denies_without_a_body),
-        cmocka_unit_test(keeps_http_statuses),
-        cmocka_unit_test(answers_malformed_messages),
-        cmocka_unit_test(names_the_versions),
-        cmocka_unit_test(denies_as_an_event),
-        cmocka_unit_test(writes_errors),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,11 +4,10 @@
 
 static const struct dialect *const hook = &dialect_hook;
 
-static void reads_a_question(void **state)
+TEST_CASE(reads_a_question)
 {
     struct said s;
 
-    (void)state;
     say(&s, hook, HTTP_METHOD_POST, NULL,
         "{\"tool\":\"Bash\", \"arguments\":{\"command\":\"ls\"}, \"id\":\"toolu_1\", \"session\":\"s 1\"}", NULL);
     assert_int_equal(s.reason, REASON_PERMITTED);
@@ -27,11 +26,10 @@ static void reads_a_question(void **state)
     say_end(&s);
 }
 
-static void reads_a_report(void **state)
+TEST_CASE(reads_a_report)
 {
     struct said s;
 
-    (void)state;
     say(&s, hook, HTTP_METHOD_POST, NULL, "{\"report\":true,\"id\":\"toolu_1\",\"session\":\"s\"}", NULL);
     assert_int_equal(s.reason, REASON_PERMITTED);
     assert_int_equal(s.message.kind, MCP_RESPONSE);
@@ -43,7 +41,7 @@ static void reads_a_report(void **state)
     expect_refusal(hook, HTTP_METHOD_POST, NULL, "{\"report\":true,\"id\":\"a\",\"tool\":\"b\"}", REASON_PARAMS_INVALID);
 }
 
-static void refuses_others(void **state)
+TEST_CASE(refuses_others)
 {
     static const struct {
         const char *body;
@@ -69,7 +67,6 @@ static void refuses_others(void **state)
     const struct mcp_read_rules rules = {.mcp_method = SPAN_LIT("tools/list")};
     struct said s;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_refusal(hook, HTTP_METHOD_POST, NULL, cases[i].body, cases[i].reason);
     expect_refusal(hook, HTTP_METHOD_GET, NULL, NULL, REASON_HTTP_METHOD);
@@ -80,12 +77,11 @@ static void refuses_others(void **state)
 
 #define NOT_PERMITTED "This call was not permitted; do not retry it unchanged."
 
-static void answers(void **state)
+TEST_CASE(answers)
 {
     const struct mcp_message call = {.kind = MCP_REQUEST, .method = SPAN_LIT("tools/call")};
     struct mcp_denial denial = {.reason = REASON_PERMITTED, .decision = 3};
 
-    (void)state;
     expect_no(hook, &call, &denial, 200, "{\"verdict\":\"permit\",\"decision\":3}");
     denial = (struct mcp_denial){.reason = REASON_NO_RULE, .decision = 3};
     expect_no(hook, &call, &denial, 200, "{\"verdict\":\"deny\",\"decision\":3,\"text\":\"" NOT_PERMITTED " (decision 3)\"}");
@@ -100,14 +96,4 @@ static void answers(void **state)
     expect_no(hook, NULL, &denial, 401, "{\"verdict\":\"deny\",\"decision\":null,\"text\":\"A credential is required.\"}");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_question),
-        cmocka_unit_test(reads_a_report),
-        cmocka_unit_test(refuses_others),
-        cmocka_unit_test(answers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

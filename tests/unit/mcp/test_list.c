@@ -3,11 +3,10 @@
 #include "reply_help.h"
 
 /* 1.19, 1.20: lists show what could be permitted */
-static void filters_lists(void **state)
+TEST_CASE(filters_lists)
 {
     static const char all[] = LIST(TOOL("a") "," TOOL("b") "," TOOL("c"));
 
-    (void)state;
     assert_int_equal(expect_body(all, "tools/list", NULL, all), 0);
     assert_int_equal(expect_body(all, "tools/list", "a,b,c", all), 0);
     assert_int_equal(expect_body(all, "tools/list", "b,c", LIST(TOOL("b") "," TOOL("c"))), 1);
@@ -31,7 +30,7 @@ static void filters_lists(void **state)
 }
 
 /* 15.5: a list that a route declares, and no other of the same shape */
-static void filters_a_declared_list(void **state)
+TEST_CASE(filters_a_declared_list)
 {
     static const struct mcp_method method = {{"acme/files", 10}, {"", 0}, MCP_ABOUT_NOTHING, MCP_LISTS_RESOURCES, {"files", 5},
                                              {"at", 2}};
@@ -47,7 +46,6 @@ static void filters_a_declared_list(void **state)
         {"{\"files\":[{\"At\":\"b\"}]}", NULL}, {"{\"files\":[{\"uri\":\"b\"}]}", NULL}, {"{}", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char all[300], left[300];
         struct got g;
@@ -67,7 +65,7 @@ static void filters_a_declared_list(void **state)
 }
 
 /* 5.6: every list by what its elements are used by, under the name that a policy knows them by */
-static void filters_each_kind_of_list(void **state)
+TEST_CASE(filters_each_kind_of_list)
 {
     static const struct {
         const char *method, *member, *use, *before, *after, *other;
@@ -83,7 +81,6 @@ static void filters_each_kind_of_list(void **state)
          "\",\"mimeType\":\"inode/directory\"}", "skills"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char a[128], b[128], all[400], left[400];
 
@@ -118,7 +115,7 @@ static void filters_each_kind_of_list(void **state)
 }
 
 /* 1.19: what cannot be filtered does not pass */
-static void refuses_odd_lists(void **state)
+TEST_CASE(refuses_odd_lists)
 {
     static const char *const results[] = {
         RESULT("{}"), RESULT("null"), RESULT("[]"), RESULT("{\"tools\":{}}"), RESULT("{\"tools\":null}"),
@@ -130,7 +127,6 @@ static void refuses_odd_lists(void **state)
         RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[],\"tool\\u017f\":[{\"name\":\"a\"}]}"),
         RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
 
-    (void)state;
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
         expect(results[i], "tools/list", REASON_UPSTREAM_JSON);
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"\"}}", "tools/list",
@@ -146,12 +142,11 @@ static bool keep_and_count(void *context, struct span method, struct span tool, 
 }
 
 /* 1.19: each tool costs a look at the policy, so that a server cannot choose how many, nor how long their names are */
-static void bounds_what_a_list_costs(void **state)
+TEST_CASE(bounds_what_a_list_costs)
 {
     static char text[200000];
     struct got g;
 
-    (void)state;
     for (int tools = 4096; tools <= 4097; tools++) {
         size_t len = (size_t)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[");
 
@@ -199,9 +194,8 @@ static void expect_hints(const char *tools, const char *wanted)
     get_end(&g);
 }
 
-static void test_hints_of_tools_are_told(void **state)
+TEST_CASE(test_hints_of_tools_are_told)
 {
-    (void)state;
     expect_hints("", "");
     expect_hints("{\"name\":\"a\"}", "a 0000;");
     expect_hints("{\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false},\"name\":\"a\"},{\"name\":\"b\"}",
@@ -215,15 +209,4 @@ static void test_hints_of_tools_are_told(void **state)
                  "a 0000;");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_lists),
-        cmocka_unit_test(filters_a_declared_list), cmocka_unit_test(filters_each_kind_of_list),
-        cmocka_unit_test(refuses_odd_lists),
-        cmocka_unit_test(bounds_what_a_list_costs),
-        cmocka_unit_test(test_hints_of_tools_are_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

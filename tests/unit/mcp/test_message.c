@@ -15,11 +15,10 @@ static void expect(const char *body, enum reason reason)
 }
 
 /* 1.15 */
-static void reads_a_call(void **state)
+TEST_CASE(reads_a_call)
 {
     struct asked a;
 
-    (void)state;
     ask(&a, " { \"jsonrpc\" : \"2.0\", \"id\" : \"a\\u002d1\", \"method\" : \"tools/call\", \"params\" : "
         "{ \"name\" : \"send-it\", "
             "\"arguments\" : { \"to\" : \"x\" }, \"_meta\" : { \"progressToken\" : 7 } } } ");
@@ -40,7 +39,7 @@ static void reads_a_call(void **state)
 }
 
 /* 1.15, 1.18: all that the five systems and the official clients send */
-static void reads_ordinary_messages(void **state)
+TEST_CASE(reads_ordinary_messages)
 {
     static const struct {
         const char *body;
@@ -65,7 +64,6 @@ static void reads_ordinary_messages(void **state)
         {CALL("{\"name\":\"t\"}"), MCP_REQUEST, "tools/call", "t"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct asked a;
 
@@ -82,11 +80,10 @@ static void reads_ordinary_messages(void **state)
 }
 
 /* 1.15: initialize, whatever version it asks for */
-static void reads_initialize(void **state)
+TEST_CASE(reads_initialize)
 {
     struct asked a;
 
-    (void)state;
     ask(&a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
         "\"params\":{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}}");
     assert_int_equal(a.reason, REASON_PERMITTED);
@@ -98,7 +95,7 @@ static void reads_initialize(void **state)
 }
 
 /* 1.11, 1.19: the envelope */
-static void refuses_envelopes(void **state)
+TEST_CASE(refuses_envelopes)
 {
     static const char *const bodies[] = {
         "{}", "1", "\"x\"", "null", "{\"id\":1,\"method\":\"ping\"}", "{\"jsonrpc\":\"1.0\",\"id\":1,"
@@ -126,7 +123,6 @@ static void refuses_envelopes(void **state)
         "{\"jsonrpc\":\"2.0\",\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}", "{\"jsonrpc\":\"2.0\",\"error\":{}}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         struct asked a;
 
@@ -140,7 +136,7 @@ static void refuses_envelopes(void **state)
 }
 
 /* 1.11: ids */
-static void bounds_ids(void **state)
+TEST_CASE(bounds_ids)
 {
     static const char *const good[] = {"0", "-1", "9007199254740991", "-9007199254740991", "\"x\"", "\" \"",
         "\"\xc3\xa9\xe6\xbc\xa2\"",
@@ -151,7 +147,6 @@ static void bounds_ids(void **state)
                                       "\"\\u007f\"", "\"\\u0085\"", "\"\\u202e\"", "\"a\\u200bb\""};
     char body[1024], longest[600];
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", good[i]);
         expect(body, REASON_PERMITTED);
@@ -172,17 +167,15 @@ static void bounds_ids(void **state)
 }
 
 /* 1.16, 1.19 */
-static void refuses_batches(void **state)
+TEST_CASE(refuses_batches)
 {
-    (void)state;
     expect("[]", REASON_BATCH);
     expect("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", REASON_BATCH);
 }
 
 /* 1.11: the JSON underneath */
-static void refuses_json(void **state)
+TEST_CASE(refuses_json)
 {
-    (void)state;
     expect("", REASON_JSON_MALFORMED);
     expect("{", REASON_JSON_MALFORMED);
     expect("{\"a\":\"\\u0000\"}", REASON_JSON_MALFORMED);
@@ -196,11 +189,10 @@ static void refuses_json(void **state)
 }
 
 /* 1.19: what is asked must be named beyond doubt */
-static void refuses_parameters(void **state)
+TEST_CASE(refuses_parameters)
 {
     char body[512], name[140];
 
-    (void)state;
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", REASON_PARAMS_INVALID);
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", REASON_PARAMS_INVALID);
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":1}}", REASON_PARAMS_INVALID);
@@ -230,7 +222,7 @@ static void refuses_parameters(void **state)
 
 /* 5.19: what official servers use; nothing that a person does not see */
 /* 15.5: what a route says that a message is about, and what is about an URI by the table */
-static void finds_what_it_is_about(void **state)
+TEST_CASE(finds_what_it_is_about)
 {
     static const struct mcp_method method = {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_NOTHING, {"", 0}, {"", 0}};
     const struct mcp_methods own = {&method, 1};
@@ -248,7 +240,6 @@ static void finds_what_it_is_about(void **state)
         {"skills/list", "{\"cursor\":\"c\"}", ""}, {"skills/list", "{\"uri\":\"c\"}", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct asked a;
         char body[300];
@@ -264,7 +255,7 @@ static void finds_what_it_is_about(void **state)
     }
 }
 
-static void takes_names_as_told(void **state)
+TEST_CASE(takes_names_as_told)
 {
     static const struct {
         const char *name;
@@ -286,7 +277,6 @@ static void takes_names_as_told(void **state)
     struct asked a;
     char body[256];
 
-    (void)state;
     for (int strict = 0; strict < 2; strict++)
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             const struct mcp_read_rules rules = {.strict_tool_names = strict != 0};
@@ -304,13 +294,12 @@ static void takes_names_as_told(void **state)
 }
 
 /* 1.19: names of ours for what has no method, and what only servers say, are no methods of an agent */
-static void refuses_methods_of_others(void **state)
+TEST_CASE(refuses_methods_of_others)
 {
     static const char *const names[] = {"stream/open", "session/end", "response", "stream/message", "pass", "roots/list",
                                         "sampling/createMessage", "notifications/message"};
     char body[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",%s\"method\":\"%s\"}", i < 7 ? "\"id\":1," : "", names[i]);
         expect(body, REASON_METHOD_UNKNOWN);
@@ -319,7 +308,7 @@ static void refuses_methods_of_others(void **state)
 }
 
 /* 1.11: readers that ignore case take `Arguments` for the arguments, which no rule would have seen */
-static void refuses_other_spellings_in_params(void **state)
+TEST_CASE(refuses_other_spellings_in_params)
 {
     static const char *const params[] = {
         "{\"name\":\"a\",\"Arguments\":{\"sql\":\"drop\"}}", "{\"name\":\"a\",\"argument\\u017f\":{}}",
@@ -327,7 +316,6 @@ static void refuses_other_spellings_in_params(void **state)
         "{\"name\":\"a\",\"_Meta\":{}}",                         "{\"name\":\"a\",\"URI\":\"x\"}",
         "{\"name\":\"a\",\"taskid\":\"x\"}",                     "{\"name\":\"a\",\"protocolversion\":\"x\"}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
         char body[256];
 
@@ -342,7 +330,7 @@ static void refuses_other_spellings_in_params(void **state)
 }
 
 /* 4.11: what of _meta goes up is cut before anything is judged, and the rest stays byte for byte */
-static void cuts_meta(void **state)
+TEST_CASE(cuts_meta)
 {
     static const struct {
         enum mcp_meta meta;
@@ -359,7 +347,6 @@ static void cuts_meta(void **state)
         {MCP_META_KNOWN, "{\"name\":\"t\",\"_meta\":{\"x\":1}}", "{\"name\":\"t\",\"_meta\":{}}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct mcp_read_rules rules = {.meta = cases[i].meta};
         char body[512];
@@ -374,13 +361,12 @@ static void cuts_meta(void **state)
 }
 
 /* 4.10: what stands beside name and arguments, as one object; and which member is refused */
-static void gathers_other_members(void **state)
+TEST_CASE(gathers_other_members)
 {
     static const struct span listed[] = {{"note", 4}};
     const struct mcp_read_rules rules = {.params = listed, .param_count = 1};
     struct asked a;
 
-    (void)state;
     ask_with(&a, SPAN_LIT(CALL("{\"_meta\":{\"b\":1},\"name\":\"t\",\"note\":\"\\u00e9\",\"arguments\":{\"note\":2}}")), &rules);
     assert_int_equal(a.reason, REASON_PERMITTED);
     expect_span(a.message.others->raw, "{\"_meta\":{\"b\":1},\"note\":\"\xc3\xa9\"}");
@@ -398,7 +384,7 @@ static void gathers_other_members(void **state)
 }
 
 /* 1.19: mirrored headers, where they are there */
-static void compares_mirrored_headers(void **state)
+TEST_CASE(compares_mirrored_headers)
 {
     static const struct {
         const char *body, *method, *name;
@@ -428,7 +414,6 @@ static void compares_mirrored_headers(void **state)
         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "tools/call", NULL, REASON_HEADER_MISMATCH},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         static const struct span both[] = {{"name", 4}, {"uri", 3}};
         struct mcp_read_rules rules = {.mcp_method = span_text(cases[i].method), .mcp_name = span_text(cases[i].name),
@@ -444,7 +429,7 @@ static void compares_mirrored_headers(void **state)
 }
 
 /* 1.19 */
-static void compares_parameter_headers(void **state)
+TEST_CASE(compares_parameter_headers)
 {
     static const struct {
         const char *name, *value;
@@ -459,7 +444,6 @@ static void compares_parameter_headers(void **state)
     };
     struct asked a;
 
-    (void)state;
     ask(&a, CALL("{\"name\":\"t\",\"arguments\":{\"region\":\"eu west\",\"limit\":10,\"dry\":true,\"none\":null,"
                  "\"list\":[{\"t\":\"deep\"}]}}"));
     assert_int_equal(a.reason, REASON_PERMITTED);
@@ -474,7 +458,7 @@ static void compares_parameter_headers(void **state)
 }
 
 /* 10.27: which argument a header mirrors the tool's schema says, where somebody has accepted it. */
-static void compares_annotated_headers(void **state)
+TEST_CASE(compares_annotated_headers)
 {
 #define SAYS(property, header) "\"" property "\":{\"type\":\"string\",\"x-mcp-header\":\"" header "\"}"
     static const struct {
@@ -496,7 +480,6 @@ static void compares_annotated_headers(void **state)
     };
     struct asked a;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf up;
         bool agrees;
@@ -522,14 +505,13 @@ static void compares_annotated_headers(void **state)
 }
 
 /* 1.15, 1.19 */
-static void keeps_the_id_for_the_answer(void **state)
+TEST_CASE(keeps_the_id_for_the_answer)
 {
     static const char *const bodies[] = {
         "{\"jsonrpc\":\"1.0\",\"id\":\"x\",\"method\":\"ping\"}", "{\"extra\":1,\"jsonrpc\":\"2.0\","
             "\"method\":\"ping\",\"id\":\"x\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{}}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         struct asked a;
 
@@ -541,12 +523,11 @@ static void keeps_the_id_for_the_answer(void **state)
     }
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
     static const struct mcp_read_rules rules;
     struct asked a;
 
-    (void)state;
     for (uint64_t n = 1;; n++) {
         mem_fail_at(n, 0);
         ask_with(&a, SPAN_LIT(CALL("{\"name\":\"t\",\"arguments\":{\"a\\n\":1}}")), &rules);
@@ -560,26 +541,4 @@ static void fails_without_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_other_spellings_in_params),
-        cmocka_unit_test(refuses_methods_of_others),
-        cmocka_unit_test(reads_a_call),
-        cmocka_unit_test(reads_ordinary_messages),
-        cmocka_unit_test(reads_initialize),
-        cmocka_unit_test(refuses_envelopes),
-        cmocka_unit_test(bounds_ids),
-        cmocka_unit_test(refuses_batches),
-        cmocka_unit_test(refuses_json),
-        cmocka_unit_test(refuses_parameters),
-        cmocka_unit_test(finds_what_it_is_about), cmocka_unit_test(takes_names_as_told),
-        cmocka_unit_test(gathers_other_members), cmocka_unit_test(cuts_meta),
-        cmocka_unit_test(compares_mirrored_headers),
-        cmocka_unit_test(compares_parameter_headers), cmocka_unit_test(compares_annotated_headers),
-        cmocka_unit_test(keeps_the_id_for_the_answer),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

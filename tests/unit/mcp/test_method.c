@@ -6,7 +6,7 @@
 
 
 /* 1.19 */
-static void knows_who_says_what(void **state)
+TEST_CASE(knows_who_says_what)
 {
     static const struct {
         const char *name;
@@ -19,7 +19,6 @@ static void knows_who_says_what(void **state)
                 {"pass", false, false},           {"tools/Call", true, true},
                 {"vendor/own", true, true},       {"", true, true}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(mcp_method_may_come(span_text(rows[i].name), false), rows[i].from_agent);
         assert_int_equal(mcp_method_may_come(span_text(rows[i].name), true), rows[i].from_server);
@@ -27,9 +26,8 @@ static void knows_who_says_what(void **state)
 }
 
 /* 5.5 */
-static void knows_every_method(void **state)
+TEST_CASE(knows_every_method)
 {
-    (void)state;
 #define X(name, agent, server, id) \
     assert_int_equal(mcp_method_may_come(SPAN_LIT(name), false), agent); \
     assert_int_equal(mcp_method_may_come(SPAN_LIT(name), true), server); \
@@ -39,7 +37,7 @@ static void knows_every_method(void **state)
 }
 
 /* 1.11: a request method without an id is refused */
-static void knows_what_needs_an_id(void **state)
+TEST_CASE(knows_what_needs_an_id)
 {
     static const char *const need[] = {"initialize", "tools/call", "tools/list", "prompts/get",
         "resources/read", "ping",
@@ -48,7 +46,6 @@ static void knows_what_needs_an_id(void **state)
     static const char *const none[] = {"notifications/initialized", "notifications/whatever", "x", "response",
         "stream/open"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof need / sizeof need[0]; i++)
         assert_true(mcp_method_needs_id(span_text(need[i])));
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
@@ -56,7 +53,7 @@ static void knows_what_needs_an_id(void **state)
 }
 
 /* 4.10, 5.2: all that the schemas of the revisions name in messages of clients, and nothing else */
-static void knows_members_of_params(void **state)
+TEST_CASE(knows_members_of_params)
 {
     static const struct {
         const char *method, *members;
@@ -86,7 +83,6 @@ static void knows_members_of_params(void **state)
                               "taskId requestId reason progressToken progress total message status statusMessage createdAt "
                               "lastUpdatedAt ttl pollInterval nam Name x roots inputResponses requestState notifications";
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct span method = span_text(rows[i].method);
 
@@ -107,7 +103,7 @@ static void knows_members_of_params(void **state)
 }
 
 /* 5.2: which requests stand in which revisions */
-static void knows_eras(void **state)
+TEST_CASE(knows_eras)
 {
     static const struct {
         const char *method;
@@ -119,14 +115,12 @@ static void knows_eras(void **state)
                 {"tasks/get", MCP_ERA_BOTH}, {"resources/read", MCP_ERA_BOTH}, {"vendor/own", MCP_ERA_ANY},
                 {"roots/list", MCP_ERA_ANY}, {"notifications/cancelled", MCP_ERA_ANY}, {"", MCP_ERA_ANY}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(mcp_method_era(span_text(rows[i].method)), rows[i].era);
 }
 
-static void lists_revisions(void **state)
+TEST_CASE(lists_revisions)
 {
-    (void)state;
     assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2024-11-05")));
     assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2025-11-25")));
     assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2026-07-28")));
@@ -138,15 +132,4 @@ static void lists_revisions(void **state)
     assert_false(mcp_revision_is_listed(mcp_revisions, SPAN_NONE));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_who_says_what),
-        cmocka_unit_test(knows_every_method),
-        cmocka_unit_test(knows_what_needs_an_id),
-        cmocka_unit_test(knows_members_of_params), cmocka_unit_test(knows_eras),
-        cmocka_unit_test(lists_revisions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -34,7 +34,7 @@ static void expect_sent(const struct sent *sent, const char *const *revisions, e
 }
 
 /* 5.2: the era is the body's, whatever version it names, and what only modern revisions have is theirs */
-static void recognises_modern_requests(void **state)
+TEST_CASE(recognises_modern_requests)
 {
     static const struct {
         struct sent sent;
@@ -60,7 +60,6 @@ static void recognises_modern_requests(void **state)
         {{ASK("tools/call", "{\"name\":\"t\",\"arguments\":{\"_meta\":{" VERSION ":\"2026-07-28\"}}}"), NULL, NULL, NULL}, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct asked a;
 
@@ -72,7 +71,7 @@ static void recognises_modern_requests(void **state)
 }
 
 /* 5.2, 5.15: what is wrong is said in one order: _meta, headers, method, version, parameters */
-static void refuses_in_order(void **state)
+TEST_CASE(refuses_in_order)
 {
     static const struct {
         struct sent sent;
@@ -127,19 +126,17 @@ static void refuses_in_order(void **state)
          REASON_PARAMS_INVALID},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_sent(&cases[i].sent, NULL, cases[i].reason);
 }
 
 /* 5.23: in a session of the older revisions, whose server may read it as one of those */
-static void belongs_to_no_session(void **state)
+TEST_CASE(belongs_to_no_session)
 {
     const struct mcp_read_rules rules = {.in_session = true, .version = SPAN_LIT("2026-07-28"), .mcp_method = SPAN_LIT("tools/call"),
                                          .mcp_name = SPAN_LIT("t")};
     struct asked a;
 
-    (void)state;
     ask_with(&a, SPAN_LIT(CALL_T), &rules);
     assert_int_equal(a.reason, REASON_HEADER_MISMATCH);
     expect_span(a.message.id, "7");
@@ -147,7 +144,7 @@ static void belongs_to_no_session(void **state)
 }
 
 /* 5.14, 5.15: a route without the era answers in the same order; one without the others takes nothing else */
-static void keeps_to_the_routes_revisions(void **state)
+TEST_CASE(keeps_to_the_routes_revisions)
 {
     static const char *const old[] = {"2025-06-18", "2025-11-25", NULL}, *const modern[] = {"2026-07-28", NULL};
     static const struct {
@@ -165,7 +162,6 @@ static void keeps_to_the_routes_revisions(void **state)
         {{ASK("initialize", "{\"protocolVersion\":\"2025-11-25\"}"), NULL, NULL, NULL}, modern, REASON_VERSION_UNSUPPORTED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_sent(&cases[i].sent, cases[i].revisions, cases[i].reason);
 }
@@ -189,7 +185,7 @@ static void answer(const struct sent *sent, const char *const *revisions, enum r
 }
 
 /* 5.2: statuses and codes, each with the id and with what mends it */
-static void answers_as_the_revision_says(void **state)
+TEST_CASE(answers_as_the_revision_says)
 {
     static const struct {
         struct sent sent;
@@ -212,7 +208,6 @@ static void answers_as_the_revision_says(void **state)
          "\"code\":-32602,\"message\":\"The requestState belongs to another call.\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf body;
         int status;
@@ -229,7 +224,7 @@ static void answers_as_the_revision_says(void **state)
 }
 
 /* 5.2: what goes up is written from the body, not from the header that came */
-static void mirrors_the_body(void **state)
+TEST_CASE(mirrors_the_body)
 {
     static const struct {
         const char *name, *value, *up;
@@ -251,7 +246,6 @@ static void mirrors_the_body(void **state)
                                   "\"Pair\":\"c\"}," META "}"), "2026-07-28", "tools/call", "t"};
     struct asked a;
 
-    (void)state;
     read_sent(&a, &sent, NULL, NULL);
     assert_int_equal(a.reason, REASON_PERMITTED);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -272,7 +266,7 @@ static void mirrors_the_body(void **state)
 }
 
 /* 5.3: each URI and each task of a subscription is a question of its own */
-static void lists_what_is_listened_to(void **state)
+TEST_CASE(lists_what_is_listened_to)
 {
     static const struct {
         const char *filter;
@@ -289,7 +283,6 @@ static void lists_what_is_listened_to(void **state)
         {"{\"vendorList\":[\"a://b\"]}", REASON_PARAMS_INVALID, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
         const struct sent sent = {body, "2026-07-28", "subscriptions/listen", NULL};
@@ -313,9 +306,8 @@ static void lists_what_is_listened_to(void **state)
 }
 
 /* 5.3: a thousand names may be asked for, no more: each costs a judgement */
-static void bounds_what_is_listened_to(void **state)
+TEST_CASE(bounds_what_is_listened_to)
 {
-    (void)state;
     for (int over = 0; over < 2; over++) {
         struct mcp_read_rules rules = {.version = SPAN_LIT("2026-07-28"), .mcp_method = SPAN_LIT("subscriptions/listen")};
         struct buf body;
@@ -335,7 +327,7 @@ static void bounds_what_is_listened_to(void **state)
 }
 
 /* 5.2: `meta: none` leaves what a modern request cannot be without */
-static void cuts_meta(void **state)
+TEST_CASE(cuts_meta)
 {
     static const struct {
         enum mcp_meta pass;
@@ -345,7 +337,6 @@ static void cuts_meta(void **state)
         {MCP_META_KNOWN, "{" CAPABILITIES ":{},\"progressToken\":1," VERSION ":\"2026-07-28\"}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct mcp_read_rules rules = {.meta = cases[i].pass, .version = SPAN_LIT("2026-07-28"),
                                              .mcp_method = SPAN_LIT("tools/list")};
@@ -359,15 +350,4 @@ static void cuts_meta(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recognises_modern_requests), cmocka_unit_test(refuses_in_order),
-        cmocka_unit_test(belongs_to_no_session),
-        cmocka_unit_test(keeps_to_the_routes_revisions), cmocka_unit_test(answers_as_the_revision_says),
-        cmocka_unit_test(mirrors_the_body), cmocka_unit_test(lists_what_is_listened_to),
-        cmocka_unit_test(bounds_what_is_listened_to), cmocka_unit_test(cuts_meta),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

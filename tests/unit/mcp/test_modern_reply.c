@@ -64,7 +64,7 @@ static void get_end(struct got *g)
     arena_fini(&g->arena);
 }
 
-static void edits_what_says_who_may_keep_it(void **state)
+TEST_CASE(edits_what_says_who_may_keep_it)
 {
     static const struct {
         const char *request, *data, *body; /* body NULL: refused */
@@ -91,7 +91,6 @@ static void edits_what_says_who_may_keep_it(void **state)
         {CALL(""), RESULT("\"resulttype\":\"complete\""), NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct got g;
 
@@ -106,11 +105,10 @@ static void edits_what_says_who_may_keep_it(void **state)
 }
 
 /* What is written anew anyway is not stripped besides; what comes back to its server may hold nothing that would be. */
-static void strips_nothing_twice(void **state)
+TEST_CASE(strips_nothing_twice)
 {
     struct got g;
 
-    (void)state;
     definitions = rest = MCP_STRIP;
     get(&g, ASK("tools/list", ""),
         RESULT("\"cacheScope\":\"pub\xe2\x80\x8blic\",\"tools\":[{\"name\":\"a\",\"title\":\"b\xe2\x80\x8b\"}]"));
@@ -124,11 +122,10 @@ static void strips_nothing_twice(void **state)
     rest = MCP_PASS;
 }
 
-static void says_where_no_version_is_common(void **state)
+TEST_CASE(says_where_no_version_is_common)
 {
     struct got g;
 
-    (void)state;
     get(&g, ASK("server/discover", ""), RESULT("\"supportedVersions\":[\"2027-01-01\"]"));
     assert_int_equal(g.reason, REASON_VERSION_NEGOTIATED);
     expect_span(g.reply.body, "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,\"message\":\"The server's protocol version is not "
@@ -137,7 +134,7 @@ static void says_where_no_version_is_common(void **state)
 }
 
 /* 5.3: what a server says may be tried instead is what the route has, in an error that says so and in no other */
-static void cuts_what_may_be_tried(void **state)
+TEST_CASE(cuts_what_may_be_tried)
 {
 #define FAULT(members) "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{" members "}}"
 #define SUPPORTED(list) "\"message\":\"m\",\"data\":{\"supported\":[" list "],\"requested\":\"x\"}"
@@ -149,7 +146,6 @@ static void cuts_what_may_be_tried(void **state)
         {FAULT("\"code\":-32022,\"data\":{\"other\":[\"a\"]}"), FAULT("\"code\":-32022,\"data\":{\"other\":[\"a\"]}")},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct got g;
 
@@ -162,7 +158,7 @@ static void cuts_what_may_be_tried(void **state)
 }
 
 /* 5.3, 5.23: the body of an HTTP error is no way around what an answer may hold */
-static void finds_messages_in_errors(void **state)
+TEST_CASE(finds_messages_in_errors)
 {
     static const char *const hiding[] = {
         RESULT(""), "{\"Result\":{}}", "{\"id\":7,\"method\":\"roots/list\"}", "[{\"x\":1},{\"result\":{}}]", " \r\n{\"result\":1}",
@@ -173,7 +169,6 @@ static void finds_messages_in_errors(void **state)
         "{\"error\":\"invalid_token\",\"error_description\":\"method\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++)
         assert_true(mcp_hides_message(span_text(hiding[i])));
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
@@ -181,7 +176,7 @@ static void finds_messages_in_errors(void **state)
 }
 
 /* Found wherever they stand; what is none is refused. */
-static void finds_what_is_asked(void **state)
+TEST_CASE(finds_what_is_asked)
 {
 #define ELICIT "\"a\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"x\"}}"
     static const struct {
@@ -210,7 +205,6 @@ static void finds_what_is_asked(void **state)
          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"InputRequests\":{" ELICIT "}}}", REASON_UPSTREAM_JSON, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct got g;
 
@@ -251,11 +245,10 @@ static void seal(struct got *g, const char *request, const char *json_state, cha
     arena_fini(&arena);
 }
 
-static void gives_a_state_back(void **state)
+TEST_CASE(gives_a_state_back)
 {
     static const char *const states[] = {"\"s\"", "\"\"", "\"a.b\\\"c\\\\\xc3\xa9\"", "\"0123456789012345678901234567890123456789012.x\""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         char sealed[256], body[1024];
         struct asked a;
@@ -278,7 +271,7 @@ static void gives_a_state_back(void **state)
 }
 
 /* 5.23: by somebody else, from elsewhere, with anything changed */
-static void keeps_a_state_to_its_request(void **state)
+TEST_CASE(keeps_a_state_to_its_request)
 {
     static const unsigned char other_key[MCP_SESSION_KEY_BYTES] = "x123456789abcdef0123456789abcde";
     static const struct mcp_binding others[] = {
@@ -299,7 +292,6 @@ static void keeps_a_state_to_its_request(void **state)
     struct asked a;
     struct got g;
 
-    (void)state;
     seal(&g, CALL("\"arguments\":{\"x\":1},"), "\"state\"", sealed, sizeof sealed);
     get_end(&g);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -327,11 +319,10 @@ static void keeps_a_state_to_its_request(void **state)
     ask_end(&a);
 }
 
-static void refuses_states_where_none_is_due(void **state)
+TEST_CASE(refuses_states_where_none_is_due)
 {
     struct got g;
 
-    (void)state;
     get(&g, ASK("tools/list", ""), RESULT("\"tools\":[],\"requestState\":\"s\""));
     assert_int_equal(g.reason, REASON_UPSTREAM_JSON);
     get_end(&g);
@@ -340,9 +331,8 @@ static void refuses_states_where_none_is_due(void **state)
     get_end(&g);
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
-    (void)state;
     for (uint64_t n = 1;; n++) {
         struct mcp_reply_rules rules = {.revisions = revisions, .binding = &bot};
         struct got g;
@@ -364,16 +354,4 @@ static void fails_without_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edits_what_says_who_may_keep_it), cmocka_unit_test(strips_nothing_twice),
-        cmocka_unit_test(says_where_no_version_is_common),
-        cmocka_unit_test(cuts_what_may_be_tried), cmocka_unit_test(finds_messages_in_errors),
-        cmocka_unit_test(finds_what_is_asked), cmocka_unit_test(gives_a_state_back),
-        cmocka_unit_test(keeps_a_state_to_its_request), cmocka_unit_test(refuses_states_where_none_is_due),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

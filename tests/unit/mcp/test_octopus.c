@@ -16,11 +16,10 @@ static void expect_path(const struct mcp_message *message, const char *path)
 }
 
 /* 5.7: verb and path say method and tool, and the path goes up as it was judged */
-static void reads_paths(void **state)
+TEST_CASE(reads_paths)
 {
     struct said s;
 
-    (void)state;
     say(&s, octopus, HTTP_METHOD_GET, "/tools", NULL, NULL);
     assert_true(s.reason == REASON_UNSET && s.message.kind == MCP_REQUEST && span_is(s.message.method, "tools/list"));
     expect_path(&s.message, "/tools");
@@ -40,14 +39,13 @@ static void reads_paths(void **state)
 }
 
 /* 5.23 */
-static void refuses_paths(void **state)
+TEST_CASE(refuses_paths)
 {
     static const char *const names[] = {"Zendesk", "a-b", "a.b", "a b", "a%2fb", "..", "a;b", "a?b", "a/b", "caf\xc3\xa9", "a\\b"};
     static const char *const strangers[] = {"", "/", "/tool", "/tool/", "/tool/call", "/tool//call", "/tool/a/call/", "/tool/a/calls",
                                             "/tool/a", "/tools/", "/Tools", "/toolsx", "/tool/a/CALL", "tools", "/mcp"};
     char path[160], name[130];
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         (void)snprintf(path, sizeof path, "/tool/%s/call", names[i]);
         expect_refusal(octopus, HTTP_METHOD_POST, path, "{}", REASON_TOOL_NAME_INVALID);
@@ -69,12 +67,11 @@ static void refuses_paths(void **state)
 }
 
 /* 5.7, 5.23 */
-static void refuses_bodies(void **state)
+TEST_CASE(refuses_bodies)
 {
     struct mcp_read_rules rules = {.mcp_name = SPAN_LIT("zendesk_create_ticket")};
     struct said s;
 
-    (void)state;
     expect_refusal(octopus, HTTP_METHOD_POST, CALL, "[]", REASON_ARGUMENTS_INVALID);
     expect_refusal(octopus, HTTP_METHOD_POST, CALL, "null", REASON_ARGUMENTS_INVALID);
     expect_refusal(octopus, HTTP_METHOD_POST, CALL, "\"{}\"", REASON_ARGUMENTS_INVALID);
@@ -93,12 +90,11 @@ static void refuses_bodies(void **state)
 }
 
 /* 5.7: every refusal has the document's form */
-static void says_no(void **state)
+TEST_CASE(says_no)
 {
     const struct mcp_message call = {.kind = MCP_REQUEST, .method = SPAN_LIT("tools/call")};
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 12};
 
-    (void)state;
     expect_no(octopus, &call, &denial, 403,
               "{\"error\":\"policy_denied\",\"message\":\"This call was not permitted; do not retry it unchanged. (decision 12)\"}");
     denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .say = SPAN_LIT("Ask \"ops\".")};
@@ -134,9 +130,8 @@ static void expect_tools(unsigned count, enum reason reason)
 }
 
 /* 5.6, 5.7: a bare array, filtered; all else keeps value, order and lexemes */
-static void filters_lists(void **state)
+TEST_CASE(filters_lists)
 {
-    (void)state;
     expect_reply(octopus, "tools/list", NULL, "b d", "[{\"name\":\"a\"}, {\"x\":1.50,\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"d\","
                  "\"y\":[{\"name\":\"a\"}]}, {\"name\":\"e\"}]", REASON_PERMITTED,
                  "[{\"x\":1.50,\"name\":\"b\"},{\"name\":\"d\",\"y\":[{\"name\":\"a\"}]}]");
@@ -155,11 +150,10 @@ static void filters_lists(void **state)
     expect_tools(101, REASON_UPSTREAM_TOOLS);
 }
 
-static void takes_results(void **state)
+TEST_CASE(takes_results)
 {
     struct said s;
 
-    (void)state;
     expect_reply(octopus, "tools/call", "a", "", "{\"n\": 1E5, \"tools\": [{\"name\":\"z\"}]}", REASON_PERMITTED,
                  "{\"n\":1E5,\"tools\":[{\"name\":\"z\"}]}");
     expect_reply(octopus, "tools/call", "a", NULL, "[1]", REASON_PERMITTED, "[1]");
@@ -190,12 +184,11 @@ static void expect_failure(const char *method, const char *data, const char *tex
 }
 
 /* 5.6, 5.7: with a status of 400 or above an error is read, and never a list that nobody filtered */
-static void takes_errors(void **state)
+TEST_CASE(takes_errors)
 {
     static const char words[] = "{\"error\":\"down\",\"message\":\"m\",\"retry_after\":30}";
     static const char nested[] = "{\"error\":\"down\",\"fields\":[{\"name\":\"z\"}]}";
 
-    (void)state;
     expect_failure("tools/list", words, words);
     expect_failure("ping", words, words);
     expect_failure("tools/call", words, words);
@@ -210,13 +203,4 @@ static void takes_errors(void **state)
     expect_failure("tools/call", "\"error\"", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_paths), cmocka_unit_test(refuses_paths), cmocka_unit_test(refuses_bodies), cmocka_unit_test(says_no),
-        cmocka_unit_test(filters_lists), cmocka_unit_test(takes_results),
-        cmocka_unit_test(takes_errors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

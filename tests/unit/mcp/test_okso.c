@@ -21,9 +21,8 @@ static void expect_asked(const char *body, const char *method, const char *tool,
 }
 
 /* 5.10: the actions come to MCP's names */
-static void reads_actions(void **state)
+TEST_CASE(reads_actions)
 {
-    (void)state;
     expect_asked("{\"action\":\"list_tools\"}", "tools/list", "", "", NULL);
     expect_asked("{\"tool\":\"echo\",\"action\":\"describe_tool\"}", "tools/list", "", "echo", NULL);
     expect_asked("{\"action\":\"call_tool\",\"tool\":\"echo\",\"arguments\":{\"m\":1.0}}", "tools/call", "echo", "echo", "{\"m\":1.0}");
@@ -31,7 +30,7 @@ static void reads_actions(void **state)
 }
 
 /* 5.10, 5.23 */
-static void refuses_others(void **state)
+TEST_CASE(refuses_others)
 {
     static const struct {
         const char *body;
@@ -60,7 +59,6 @@ static void refuses_others(void **state)
     const struct mcp_read_rules rules = {.mcp_method = SPAN_LIT("tools/list")};
     struct said s;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_refusal(okso, HTTP_METHOD_POST, NULL, cases[i].body, cases[i].reason);
     expect_refusal(okso, HTTP_METHOD_GET, NULL, NULL, REASON_HTTP_METHOD);
@@ -73,12 +71,11 @@ static void refuses_others(void **state)
 #define ERROR(category, message) \
     "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"" category "\",\"message\":\"" message "\"}}"
 
-static void says_no(void **state) /* 5.10 */
+TEST_CASE(says_no) /* 5.10 */
 {
     const struct mcp_message call = {.kind = MCP_REQUEST, .method = SPAN_LIT("tools/call")};
     struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 3};
 
-    (void)state;
     expect_no(okso, &call, &denial, 200, ERROR("policy", "This call was not permitted; do not retry it unchanged. (decision 3)"));
     denial = (struct mcp_denial){.reason = REASON_RATE_LIMITED, .retry_after_s = 1};
     expect_no(okso, &call, &denial, 200, ERROR("policy", "This call was not permitted: too many calls. Try again in 1 second."));
@@ -96,9 +93,8 @@ static void says_no(void **state) /* 5.10 */
 #define TOOL(name) "{\"name\":\"" name "\",\"n\":1.0}"
 #define LIST(tools) "{\"type\":\"result\",\"tools\":[" tools "]}"
 
-static void filters_lists(void **state) /* 5.6, 5.10 */
+TEST_CASE(filters_lists) /* 5.6, 5.10 */
 {
-    (void)state;
     expect_reply(okso, "tools/list", NULL, "b", LIST(TOOL("a") "," TOOL("b") "," TOOL("c")), REASON_PERMITTED, LIST(TOOL("b")));
     expect_reply(okso, "tools/list", NULL, "", LIST(TOOL("a")), REASON_PERMITTED, LIST(""));
     expect_reply(okso, "tools/list", NULL, "", "{\"tools\":[" TOOL("a") "],\"x\":[" TOOL("a") "],\"type\":\"result\"}", REASON_PERMITTED,
@@ -117,11 +113,10 @@ static void filters_lists(void **state) /* 5.6, 5.10 */
 #define RESULT(tool, result) "{\"type\":\"result\",\"tool\":" tool ",\"result\":" result "}"
 #define ENDED(error) "{\"type\":\"error\",\"error\":" error "}"
 
-static void takes_answers(void **state) /* 5.10, 5.23 */
+TEST_CASE(takes_answers) /* 5.10, 5.23 */
 {
     struct said s;
 
-    (void)state;
     expect_reply(okso, "tools/list", "a", "a", "{\"type\":\"result\",\"tool\":" TOOL("a") "}", REASON_PERMITTED,
                  "{\"type\":\"result\",\"tool\":" TOOL("a") "}");
     expect_reply(okso, "tools/list", "a", "a b", "{\"type\":\"result\",\"tool\":" TOOL("b") "}", REASON_UPSTREAM_UNASKED, NULL);
@@ -150,9 +145,8 @@ static void takes_answers(void **state) /* 5.10, 5.23 */
 #define HIDDEN "{\"name\":\"z\"}"
 
 /* 5.6, 5.23: an answer that holds what only another would has two meanings, and what stands there is filtered by nobody */
-static void refuses_two_answers_in_one(void **state)
+TEST_CASE(refuses_two_answers_in_one)
 {
-    (void)state;
     expect_reply(okso, "tools/list", NULL, "a", TYPED("result", "\"tools\":[],\"tool\":" HIDDEN), REASON_UPSTREAM_JSON, NULL);
     expect_reply(okso, "tools/list", NULL, "a", TYPED("result", "\"tools\":[],\"result\":{\"tools\":[" HIDDEN "]}"),
                  REASON_UPSTREAM_JSON, NULL);
@@ -169,12 +163,4 @@ static void refuses_two_answers_in_one(void **state)
     expect_reply(okso, "tools/list", NULL, "a", LIST("{\"name\":\"a\",\"NAME\":\"z\"}"), REASON_UPSTREAM_JSON, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_actions), cmocka_unit_test(refuses_others), cmocka_unit_test(says_no), cmocka_unit_test(filters_lists),
-        cmocka_unit_test(takes_answers), cmocka_unit_test(refuses_two_answers_in_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,11 +4,10 @@
 #include <stdio.h>
 
 /* 1.15 */
-static void classifies(void **state)
+TEST_CASE(classifies)
 {
     struct got g;
 
-    (void)state;
     get(&g, RESULT("{\"content\":[]}"), "tools/call", NULL, NULL);
     assert_int_equal(g.reason, REASON_PERMITTED);
     assert_int_equal(g.reply.kind, MCP_RESPONSE);
@@ -42,11 +41,10 @@ static void classifies(void **state)
 }
 
 /* 1.15, 1.19: what servers ask and tell is built for judging */
-static void builds_what_is_judged(void **state)
+TEST_CASE(builds_what_is_judged)
 {
     struct got g;
 
-    (void)state;
     get(&g, "{ \"method\" : \"sampling\\/createMessage\", \"params\" : { \"maxTokens\" : 5, "
             "\"_meta\" : { \"a\" : 1 } }, \"id\" : \"q1\", "
             "\"jsonrpc\" : \"2.0\" }", "", NULL, NULL);
@@ -98,7 +96,7 @@ static void get_wanted(struct got *g, const char *data, unsigned asked)
 }
 
 /* 11.3: the value that rules for answers look into, over the very bytes that go on */
-static void makes_a_tree_of_what_is_looked_into(void **state)
+TEST_CASE(makes_a_tree_of_what_is_looked_into)
 {
     static const struct {
         const char *data, *outcome;
@@ -114,7 +112,6 @@ static void makes_a_tree_of_what_is_looked_into(void **state)
     };
     struct got g;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         get_wanted(&g, cases[i].data, 1);
         expect_span(g.reply.outcome->raw, cases[i].outcome);
@@ -153,13 +150,12 @@ static unsigned get_passing(struct got *g, const char *data, const struct mcp_me
 #define NOTE(method, params) "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/" method "\", \"params\": " params "}"
 
 /* 6.7: nothing is built of what needs no judgement, and it is read as strictly as what does */
-static void passes_what_nobody_judges(void **state)
+TEST_CASE(passes_what_nobody_judges)
 {
     const struct mcp_message modern = {.method = SPAN_LIT("tools/call"), .is_modern = true};
     static char large[70000];
     struct got g;
 
-    (void)state;
     assert_int_equal(get_passing(&g, NOTE("progress", "{\"_meta\": {\"dev.callgate/x\": 1, \"a\": 2}}"), NULL), 1);
     assert_int_equal(g.reason, REASON_PERMITTED);
     assert_true(g.reply.passes);
@@ -193,7 +189,7 @@ static void passes_what_nobody_judges(void **state)
 }
 
 /* 1.11, 1.19 */
-static void refuses_envelopes(void **state)
+TEST_CASE(refuses_envelopes)
 {
     static const char *const bodies[] = {
         "", "{", "[]", "1", "null", "{}", "[" RESULT("{}") "]", "{\"jsonrpc\":\"2.0\"}",
@@ -214,7 +210,6 @@ static void refuses_envelopes(void **state)
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", RESULT("{}") RESULT("{}")};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
         expect(bodies[i], "tools/call", REASON_UPSTREAM_JSON);
 }
@@ -231,7 +226,7 @@ static enum reason read_with(struct got *g, const char *data, unsigned lenient, 
 }
 
 /* 5.18: which rule a reply broke has a name, and the log its place */
-static void names_the_rule(void **state)
+TEST_CASE(names_the_rule)
 {
     static const struct {
         const char *data;
@@ -249,7 +244,6 @@ static void names_the_rule(void **state)
     };
     struct got g;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         g.reason = read_with(&g, cases[i].data, 0, "1");
         if (g.reason != cases[i].reason || g.fault.offset != cases[i].offset)
@@ -262,7 +256,7 @@ static void names_the_rule(void **state)
 }
 
 /* 5.18: what `lenient` names is mended, and nothing else; what goes on is what a strict server would have sent */
-static void mends_what_a_route_allows(void **state)
+TEST_CASE(mends_what_a_route_allows)
 {
     enum { NULLS = MCP_LENIENT_ERROR_NULL, IDS = MCP_LENIENT_ID_TYPE, ALL = NULLS | IDS };
     static const struct {
@@ -305,7 +299,6 @@ static void mends_what_a_route_allows(void **state)
     };
     struct got g;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         g.reason = read_with(&g, cases[i].data, cases[i].lenient, cases[i].id);
         if (g.reason != cases[i].reason)
@@ -321,12 +314,11 @@ static void mends_what_a_route_allows(void **state)
     }
 }
 
-static void refuses_what_is_too_large(void **state)
+TEST_CASE(refuses_what_is_too_large)
 {
     struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call")};
     struct got g;
 
-    (void)state;
     buf_init(&g.out, 40);
     arena_init(&g.arena, CAP_BYTES);
     assert_int_equal(mcp_reply_read(SPAN_LIT(RESULT("\"0123456789\"")), &rules, &g.out, &g.arena, &g.reply, &g.fault),
@@ -335,9 +327,8 @@ static void refuses_what_is_too_large(void **state)
 }
 
 /* 1.19: nobody but the gate speaks as the gate */
-static void removes_our_own_notes(void **state)
+TEST_CASE(removes_our_own_notes)
 {
-    (void)state;
     expect_body(RESULT("{\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":1}},"
         "\"content\":[]}"), "tools/call",
                 NULL, RESULT("{\"_meta\":{},\"content\":[]}"));
@@ -368,12 +359,11 @@ static void removes_our_own_notes(void **state)
 }
 
 /* 1.11, 1.19: what a server asks is judged, so its keys are compared as an agent's are */
-static void refuses_folded_keys_in_questions(void **state)
+TEST_CASE(refuses_folded_keys_in_questions)
 {
     static const char *const params[] = {"{\"maxTokens\":1,\"MAXTOKENS\":9}", "{\"ma\u017fk\":1,\"mas\u212a\":9}"};
     char text[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
         snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\",\"params\":%s}",
                  params[i]);
@@ -384,9 +374,8 @@ static void refuses_folded_keys_in_questions(void **state)
 }
 
 /* 1.19: definitions that deceive a reader */
-static void refuses_deceptive_definitions(void **state)
+TEST_CASE(refuses_deceptive_definitions)
 {
-    (void)state;
     expect(LIST("{\"name\":\"a\",\"description\":\"caf\xc3\xa9 \\n \xf0\x9f\x98\x80\"}"), "tools/list",
         REASON_PERMITTED);
     expect(LIST("{\"name\":\"a\",\"description\":\"x\xe2\x80\xaey\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
@@ -404,11 +393,10 @@ static void refuses_deceptive_definitions(void **state)
 }
 
 /* 1.15: what was negotiated must be judged here */
-static void checks_the_negotiated_version(void **state)
+TEST_CASE(checks_the_negotiated_version)
 {
     struct got g;
 
-    (void)state;
     get(&g, RESULT("{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}}}"), "initialize", NULL, NULL);
     assert_int_equal(g.reason, REASON_PERMITTED);
     assert_false(g.reply.is_unsupported_version);
@@ -433,9 +421,8 @@ static void checks_the_negotiated_version(void **state)
 }
 
 /* 1.14: values, members and order stay */
-static void keeps_everything_else(void **state)
+TEST_CASE(keeps_everything_else)
 {
-    (void)state;
     expect_body(" { \"result\" : { \"content\" : [ { \"type\" : \"text\", "
                 "\"text\" : \"{\\\"a\\\": 1.0}\\u000a\" } ], \"n\" : [ 1.10, null, 1E2 ] },"
                 " \"id\" : 1, \"jsonrpc\" : \"2.0\" } ", "tools/call", NULL,
@@ -444,11 +431,10 @@ static void keeps_everything_else(void **state)
     expect_body(RESULT("{\"text\":\"\xe2\x80\xa8\"}"), "tools/call", NULL, RESULT("{\"text\":\"\\u2028\"}"));
 }
 
-static void writes_errors(void **state)
+TEST_CASE(writes_errors)
 {
     struct buf out;
 
-    (void)state;
     buf_init(&out, CAP_BYTES);
     assert_int_equal(mcp_reply_error(SPAN_LIT("7"), REASON_UPSTREAM_JSON, 12, &out), CODE_OK);
     expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":5030,"
@@ -462,7 +448,7 @@ static void writes_errors(void **state)
     buf_fini(&out);
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
     static const char *const datas[] = {
         LIST(TOOL("a") "," TOOL("b")), RESULT("{\"_meta\":{\"dev.callgate/x\":\"\\n\\t\"},"
@@ -470,7 +456,6 @@ static void fails_without_memory(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\",\"params\":{\"a\\n\":1}}"};
     static const char *const methods[] = {"tools/list", "initialize", ""};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         for (uint64_t n = 1;; n++) {
             struct got g;
@@ -502,7 +487,7 @@ static void fails_without_memory(void **state)
 #define UNKNOWN_LIST(x) "{\"resources\":[{\"uri\":\"a:b\",\"text\":\"" x "\"}]}"
 
 /* 4.13: each place by its own word; whatever is stripped, the rest is the same value in the same order */
-static void treats_what_deceives(void **state)
+TEST_CASE(treats_what_deceives)
 {
     enum mcp_treatment *const definitions = &treatments.definitions, *const instructions = &treatments.instructions,
                        *const prompts = &treatments.prompts, *const results = &treatments.results;
@@ -519,7 +504,6 @@ static void treats_what_deceives(void **state)
     };
     struct got g;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int treatment = MCP_REFUSE; treatment <= MCP_PASS; treatment++) {
             treatments = (struct mcp_deceptive){0};
@@ -540,12 +524,11 @@ static void treats_what_deceives(void **state)
 }
 
 /* 4.13: what says what is what is not changed, but refused; what is left out is not looked at */
-static void refuses_deceptive_names(void **state)
+TEST_CASE(refuses_deceptive_names)
 {
     char kept[] = "a";
     struct got g;
 
-    (void)state;
     treatments.definitions = treatments.results = treatments.messages = MCP_STRIP;
     expect(LIST("{\"name\":\"a\xe2\x80\x8b\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
     expect(LIST("{\"name\":\"a\",\"x\xe2\x80\x8b\":1}"), "tools/list", REASON_UPSTREAM_DEFINITION);
@@ -569,32 +552,11 @@ static void refuses_deceptive_names(void **state)
 }
 
 /* 5.23: what only a modern request may be answered */
-static void refuses_questions_of_another_era(void **state)
+TEST_CASE(refuses_questions_of_another_era)
 {
-    (void)state;
     expect(RESULT("{\"resultType\":\"input_required\",\"inputRequests\":{}}"), "tools/call", REASON_UPSTREAM_JSON);
     expect(RESULT("{\"inputRequests\":{},\"ResultType\":\"input_required\"}"), "", REASON_UPSTREAM_JSON);
     expect(RESULT("{\"resultType\":\"complete\",\"content\":[{\"resultType\":\"input_required\"}]}"), "tools/call", REASON_PERMITTED);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_folded_keys_in_questions),
-        cmocka_unit_test(classifies), cmocka_unit_test(refuses_questions_of_another_era),
-        cmocka_unit_test(builds_what_is_judged), cmocka_unit_test(makes_a_tree_of_what_is_looked_into),
-        cmocka_unit_test(passes_what_nobody_judges),
-        cmocka_unit_test(refuses_envelopes), cmocka_unit_test(names_the_rule), cmocka_unit_test(mends_what_a_route_allows),
-        cmocka_unit_test(refuses_what_is_too_large),
-        cmocka_unit_test(removes_our_own_notes),
-        cmocka_unit_test(refuses_deceptive_definitions),
-        cmocka_unit_test(treats_what_deceives),
-        cmocka_unit_test(refuses_deceptive_names),
-        cmocka_unit_test(checks_the_negotiated_version),
-        cmocka_unit_test(keeps_everything_else),
-        cmocka_unit_test(writes_errors),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

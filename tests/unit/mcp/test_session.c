@@ -23,12 +23,11 @@ static struct span make(struct buf *out, const char *upstream_id, const char *re
 }
 
 /* 1.17 */
-static void makes_and_checks(void **state)
+TEST_CASE(makes_and_checks)
 {
     static const char *const ids[] = {"a", "0f8fad5b-d9cb-469f-a165-70867728950e", "with.dots.2025-06-18.x",
         "!~\"#", "..."};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         struct mcp_session session;
         struct buf out, again;
@@ -56,7 +55,7 @@ static void denied(const unsigned char *with, const struct mcp_session_scope *wh
 }
 
 /* 1.17: another route, tenant, principal, agent or key; a shifted border between them */
-static void denies_foreign_sessions(void **state)
+TEST_CASE(denies_foreign_sessions)
 {
     static const unsigned char other_key[MCP_SESSION_KEY_BYTES] = "x";
     static const struct mcp_session_scope others[] = {
@@ -70,7 +69,6 @@ static void denies_foreign_sessions(void **state)
     struct buf out;
     struct span id = make(&out, "abc", "2025-06-18");
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         denied(key, &others[i], id);
     denied(other_key, &scope, id);
@@ -78,13 +76,12 @@ static void denies_foreign_sessions(void **state)
 }
 
 /* 1.17: every changed byte, every cut */
-static void denies_changed_sessions(void **state)
+TEST_CASE(denies_changed_sessions)
 {
     struct buf out;
     struct span id = make(&out, "abc", "2025-06-18");
     char copy[128];
 
-    (void)state;
     for (size_t i = 0; i < id.len; i++) {
         memcpy(copy, id.at, id.len);
         copy[i] ^= 1;
@@ -101,13 +98,12 @@ static void denies_changed_sessions(void **state)
 }
 
 /* 13.2: that a client opens URLs stands in the id, and nobody writes it into one, or takes it out. */
-static void says_who_opens_urls(void **state)
+TEST_CASE(says_who_opens_urls)
 {
     struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-11-25"), true}, seen;
     struct buf with, without, forged;
     struct span mac;
 
-    (void)state;
     buf_init(&with, 2048);
     buf_init(&forged, 2048);
     assert_int_equal(mcp_session_make(key, &scope, &session, &with), CODE_OK);
@@ -130,7 +126,7 @@ static void says_who_opens_urls(void **state)
     buf_fini(&with);
 }
 
-static void bounds_upstream_ids(void **state)
+TEST_CASE(bounds_upstream_ids)
 {
     char longest[514];
     static const char *const bad[] = {"", "a b", "a\tb", "a\x7f", "\xc3\xa9", "a\n"};
@@ -138,7 +134,6 @@ static void bounds_upstream_ids(void **state)
     struct mcp_session session = {SPAN_NONE, SPAN_LIT("2025-06-18"), false};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 2048);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         session.upstream_id = span_text(bad[i]);
@@ -157,13 +152,12 @@ static void bounds_upstream_ids(void **state)
     buf_fini(&out);
 }
 
-static void fails_without_memory(void **state)
+TEST_CASE(fails_without_memory)
 {
     struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-06-18"), false}, parts;
     struct buf out;
     enum code code;
 
-    (void)state;
     for (uint64_t n = 1;; n++) {
         buf_init(&out, 2048);
         mem_fail_at(n, 0);
@@ -186,15 +180,4 @@ static void fails_without_memory(void **state)
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_and_checks),
-        cmocka_unit_test(denies_foreign_sessions),
-        cmocka_unit_test(denies_changed_sessions),
-        cmocka_unit_test(says_who_opens_urls), cmocka_unit_test(bounds_upstream_ids),
-        cmocka_unit_test(fails_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

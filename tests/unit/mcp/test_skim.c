@@ -32,7 +32,7 @@ static const char *skimmed(const char *text, size_t step)
 }
 
 /* 10.18, 10.21: the id of a message, wherever it stands and however the line is cut. */
-static void test_ids(void **state)
+TEST_CASE(test_ids)
 {
     static const struct {
         const char *text, *wanted;
@@ -49,18 +49,16 @@ static void test_ids(void **state)
         {"[[{\"id\":4}]]", ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t step = 1; step < 9; step++)
             assert_string_equal(skimmed(cases[i].text, step), cases[i].wanted);
 }
 
 /* What is longer than an id may be is none, and takes no memory. */
-static void test_long_id(void **state)
+TEST_CASE(test_long_id)
 {
     char *text = calloc(1, 100000);
 
-    (void)state;
     assert_non_null(text);
     (void)snprintf(text, 100000, "{\"id\":\"%090000d\",\"method\":\"m\"}", 1);
     assert_string_equal(skimmed(text, 4096), "!;");
@@ -69,12 +67,4 @@ static void test_long_id(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_long_id),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -15,7 +15,7 @@ static void assert_written(enum reason reason, enum reason wanted, const struct 
     assert_memory_equal(buf_peek(out).at, text, strlen(text));
 }
 
-static void test_paths(void **state)
+TEST_CASE(test_paths)
 {
     static const struct oauth_front root = {.url = {"https://gate.example", 20}, .path_at = 20, .client = {"app", 3}};
 
@@ -29,10 +29,9 @@ static void test_paths(void **state)
     assert_int_equal(oauth_front_step(&root, SPAN_LIT("/token")), OAUTH_TOKEN);
     assert_int_equal(oauth_front_step(&root, SPAN_LIT("/.well-known/oauth-authorization-server")), OAUTH_SERVER);
     assert_int_equal(oauth_front_step(&root, SPAN_LIT("/login/token")), OAUTH_NONE);
-    (void)state;
 }
 
-static void test_authorize(void **state)
+TEST_CASE(test_authorize)
 {
     struct oauth_front other = front;
     struct buf out;
@@ -47,10 +46,9 @@ static void test_authorize(void **state)
                    REASON_OAUTH_SENT, &out,
                    "https://id.example/authorize?p=signin&scope=a%20openid&client_id=app&response_type=code");
     buf_fini(&out);
-    (void)state;
 }
 
-static void test_token(void **state)
+TEST_CASE(test_token)
 {
     static const struct {
         const char *form;
@@ -78,10 +76,9 @@ static void test_token(void **state)
         assert_int_equal(oauth_front_token(&front, span_text(refused[i].form), &out), refused[i].reason);
     }
     buf_fini(&out);
-    (void)state;
 }
 
-static void test_what_is_long(void **state)
+TEST_CASE(test_what_is_long)
 {
     char *form = mem_alloc(40000);
     struct buf out;
@@ -92,10 +89,9 @@ static void test_what_is_long(void **state)
     assert_int_equal(oauth_front_token(&front, span_of(form, 40000), &out), REASON_OAUTH_REQUEST); /* thrice as long in escapes */
     buf_fini(&out);
     mem_free(form);
-    (void)state;
 }
 
-static void test_register(void **state)
+TEST_CASE(test_register)
 {
     static const char *const refused[] = {"", "[]", "{}", "{\"redirect_uris\":[]}", "{\"redirect_uris\":[1]}",
                                           "{\"redirect_uris\":{\"a\":\"b\"}}", "redirect_uris=a"};
@@ -115,13 +111,6 @@ static void test_register(void **state)
     }
     buf_fini(&out);
     arena_fini(&arena);
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_authorize), cmocka_unit_test(test_token),
-                                       cmocka_unit_test(test_what_is_long), cmocka_unit_test(test_register)};
-
-    return cmocka_run_group_tests_name("front", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

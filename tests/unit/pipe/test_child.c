@@ -162,9 +162,8 @@ static int teardown(void **state)
     "  if 'id' in m: print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':m}))\n"
 
 /* 5.12: the answer comes under the asker's id, whatever the child was told; nothing else: as JSON. */
-static void test_answer(void **state)
+TEST_CASE_WITH(test_answer, setup, teardown)
 {
-    (void)state;
     begin_python(ECHO);
     post(0, "{\"jsonrpc\":\"2.0\",\"id\":\"a b\",\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":\"t\"}}}");
     wait_for(0, "}}}");
@@ -179,11 +178,10 @@ static void test_answer(void **state)
 }
 
 /* 5.12: what was said before the answer comes before it, on the same stream, under the asker's token. */
-static void test_order(void **state)
+TEST_CASE_WITH(test_order, setup, teardown)
 {
     const char *first, *second;
 
-    (void)state;
     begin_python("import sys,json\n"
                  "for l in sys.stdin:\n"
                  "  m=json.loads(l); t=m['params']['_meta']['progressToken']\n"
@@ -199,9 +197,8 @@ static void test_order(void **state)
 }
 
 /* 5.12: two askers with one id and one token get each their own; an answer to what nobody asked, or a second one, nobody. */
-static void test_ids_apart(void **state)
+TEST_CASE_WITH(test_ids_apart, setup, teardown)
 {
-    (void)state;
     begin_python("import sys,json\n"
                  "a=json.loads(sys.stdin.readline()); b=json.loads(sys.stdin.readline())\n"
                  "for m in (b,a,a): print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':m['method']}))\n"
@@ -219,9 +216,8 @@ static void test_ids_apart(void **state)
 }
 
 /* 5.23: two lines at once, a line in pieces, what is no message, half a line at the end. */
-static void test_odd_lines(void **state)
+TEST_CASE_WITH(test_odd_lines, setup, teardown)
 {
-    (void)state;
     begin_python("import sys,os,time\n"
                  "sys.stdin.readline()\n"
                  "os.write(1,b'hello\\n{}\\n[]\\n\\n\\xff\\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\\n"
@@ -236,7 +232,7 @@ static void test_odd_lines(void **state)
 }
 
 /* 5.23, 10.18: a line that is too long goes by: who asked for it gets an error, and so does the child for its own question. */
-static void test_long_line(void **state)
+TEST_CASE_WITH(test_long_line, setup, teardown)
 {
     begin_python("import sys,json; read=lambda: json.loads(sys.stdin.readline())\n"
                  "big='\"'+'x'*9000000+'\"'; n=read()['id']\n"
@@ -249,12 +245,11 @@ static void test_long_line(void **state)
 }
 
 /* 5.23: what a child does not read is bounded: who asks more is told so, and nothing is kept for him. */
-static void test_deaf(void **state)
+TEST_CASE_WITH(test_deaf, setup, teardown)
 {
     static char body[60000];
     unsigned taken = 0;
 
-    (void)state;
     begin_python("import time\ntime.sleep(600)\n");
     (void)snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":{\"a\":\"%0*d\"}}", 59000, 7);
     do {
@@ -271,9 +266,8 @@ static void test_deaf(void **state)
 }
 
 /* 5.23: a child that says nothing holds its asker only as long as that waits; one that ends, not at all. */
-static void test_silence(void **state)
+TEST_CASE_WITH(test_silence, setup, teardown)
 {
-    (void)state;
     begin_python("import sys\nsys.stdin.readline(); sys.stdin.readline()\nsys.exit(3)\n");
     post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
     some_turns();
@@ -295,12 +289,11 @@ static int64_t hurry(void *context)
 }
 
 /* 5.23: SIGTERM is asked of, SIGKILL is not; what the child forked into its group goes with it. */
-static void test_stubborn(void **state)
+TEST_CASE_WITH(test_stubborn, setup, teardown)
 {
     char *at;
     pid_t grandchild;
 
-    (void)state;
     loop_use_clock(bench.loop, hurry, NULL);
     begin_python("import sys,os,signal,time,json\n"
                  "signal.signal(signal.SIGTERM,signal.SIG_IGN)\n"
@@ -337,9 +330,8 @@ static void test_stubborn(void **state)
 }
 
 /* 5.23: a leader that ends, while what it forked holds its stdout, ends the child all the same. */
-static void test_left_behind(void **state)
+TEST_CASE_WITH(test_left_behind, setup, teardown)
 {
-    (void)state;
     begin_python("import os,sys,time\nif os.fork()==0: time.sleep(600)\nsys.exit(4)\n");
     wait_ended();
     assert_int_equal(WEXITSTATUS(bench.status), 4);
@@ -353,9 +345,8 @@ static void test_left_behind(void **state)
     "  if m['method']=='ping': print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':{}}))\n"
 
 /* 5.12, 5.3: whoever hangs up cancels a request of 2026-07-28, and no other; what belongs to no request waits for a GET. */
-static void test_cancel(void **state)
+TEST_CASE_WITH(test_cancel, setup, teardown)
 {
-    (void)state;
     begin_python(SAYS);
     post(0, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"slow\",\"params\":{}}");
     post(1, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"slow\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
@@ -376,9 +367,8 @@ static void test_cancel(void **state)
 
 /* 5.3: a subscription is known by the number of its request, which is ours on the child's side and the asker's on his; what is
  * said meanwhile of another request is that one's. */
-static void test_listen(void **state)
+TEST_CASE_WITH(test_listen, setup, teardown)
 {
-    (void)state;
     begin_python("import sys,json\n"
                  "K='io.modelcontextprotocol/subscriptionId'\n"
                  "a,b,c=[json.loads(sys.stdin.readline()) for i in range(3)]\n"
@@ -405,7 +395,7 @@ static void test_listen(void **state)
 }
 
 /* 5.12: what is shared is initialized once; nobody is asked on behalf of all, and no word reaches the wrong one. */
-static void test_shared(void **state)
+TEST_CASE_WITH(test_shared, setup, teardown)
 {
     static const char script[] =
         "import sys,json\nn=0\n"
@@ -422,7 +412,6 @@ static void test_shared(void **state)
     const char *argv[] = {"python3", "-uc", script, NULL};
     struct pipe_child_conf conf = conf_of(argv);
 
-    (void)state;
     conf.is_shared = conf.refuses_questions = true;
     begin(&conf);
     post(0, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"capabilities\":{\"sampling\":{}}}}");
@@ -441,7 +430,7 @@ static void test_shared(void **state)
 }
 
 /* 5.12, 5.23: whoever asks first may go, and many may have gone after her: the others are answered, and so is who comes later. */
-static void test_first_gone(void **state)
+TEST_CASE_WITH(test_first_gone, setup, teardown)
 {
     static const char script[] = "import sys,json\n"
                                  "first=json.loads(sys.stdin.readline())\n"
@@ -453,7 +442,6 @@ static void test_first_gone(void **state)
     char batch[300 * 48 + 2];
     size_t len = 0;
 
-    (void)state;
     conf.is_shared = true;
     begin(&conf);
     post(0, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}");
@@ -475,7 +463,7 @@ static void test_first_gone(void **state)
 }
 
 /* 5.12: what names no request goes to nobody where two wait that have no session in common; each alone gets it. */
-static void test_whose_message(void **state)
+TEST_CASE_WITH(test_whose_message, setup, teardown)
 {
     static const char ask[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"go\",\"params\":{\"_meta\":{"
                               "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}";
@@ -489,7 +477,6 @@ static void test_whose_message(void **state)
     const char *argv[] = {"python3", "-uc", script, NULL};
     struct pipe_child_conf conf = conf_of(argv);
 
-    (void)state;
     conf.is_shared = true;
     begin(&conf);
     post(0, ask), some_turns(), post(1, ask);
@@ -500,9 +487,8 @@ static void test_whose_message(void **state)
 }
 
 /* 5.4: a batch goes in as lines and is answered on one stream. */
-static void test_batch(void **state)
+TEST_CASE_WITH(test_batch, setup, teardown)
 {
-    (void)state;
     begin_python(ECHO);
     post(0, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\\\"]\"},{\"jsonrpc\":\"2.0\",\"method\":\"n\"},"
             "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"b\"}]");
@@ -514,9 +500,8 @@ static void test_batch(void **state)
 }
 
 /* 5.4, 5.12, 5.23: a member that takes back the one before it does not end the reply before the last was told. */
-static void test_batch_cancels_itself(void **state)
+TEST_CASE_WITH(test_batch_cancels_itself, setup, teardown)
 {
-    (void)state;
     begin_python(ECHO);
     post(0, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},"
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}},"
@@ -527,7 +512,7 @@ static void test_batch_cancels_itself(void **state)
 }
 
 /* 5.10: one process a request; what fails is 502, and so is what is not whole. */
-static void test_okso(void **state)
+TEST_CASE_WITH(test_okso, setup, teardown)
 {
     static const char script[] = "import sys,json\nm=json.load(sys.stdin)\n"
                                  "if m['action']=='bad': sys.exit(3)\n"
@@ -536,7 +521,6 @@ static void test_okso(void **state)
     const char *argv[] = {"python3", "-c", script, NULL};
     struct pipe_child_conf conf = conf_of(argv);
 
-    (void)state;
     conf.kind = PIPE_ONCE;
     begin(&conf);
     post(0, "{\"action\":\"list_tools\"}");
@@ -550,7 +534,7 @@ static void test_okso(void **state)
 }
 
 /* A program that is not there is told at once; an environment is what it is said to be; a descriptor is none of its business. */
-static void test_start(void **state)
+TEST_CASE_WITH(test_start, setup, teardown)
 {
     const char *const nothing[] = {"/no/such/program", NULL};
     const char *const argv[] = {"/usr/bin/env", "python3", "-uc",
@@ -561,7 +545,6 @@ static void test_start(void **state)
     struct pipe_child_conf conf = conf_of(nothing);
     struct why why = {""};
 
-    (void)state;
     assert_int_equal(pipe_child_start(&conf, &bench.child, &why), CODE_IO);
     assert_string_equal(why.text, "/no/such/program cannot be started: No such file or directory");
     conf = conf_of(argv);
@@ -573,28 +556,4 @@ static void test_start(void **state)
     wait_for(0, getenv("CALLGATE_EMULATOR") == NULL ? ",268435456]}" : "]}"); /* qemu takes no limits of memory */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_ids_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_odd_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deaf, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stubborn, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_left_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_listen, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_first_gone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_whose_message, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_batch, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_batch_cancels_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_okso, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

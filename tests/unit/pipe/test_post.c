@@ -43,75 +43,6 @@ static void has_not(const char *line, const char *part)
         fail_msg("%s: %s in %s", line, part, text);
 }
 
-#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}"
-#define MODERN(method, more) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" more META "}}"
-
-static void a_modern_line_says_in_its_head_what_its_body_says(void **state)
-{
-    (void)state;
-    has(MODERN("tools/call", "\"name\":\"echo\","), "\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n");
-    has(MODERN("resources/read", "\"uri\":\"file:///a\","), "\r\nMcp-Name: file:///a\r\n");
-    has(MODERN("tasks/get", "\"taskId\":\"t-1\","), "\r\nMcp-Name: t-1\r\n");
-    has(MODERN("tools/call", "\"name\":\"gr\xc3\xbc\xc3\x9f\","), "\r\nMcp-Name: =?base64?Z3LDvMOf?=\r\n");
-    has(MODERN("tools/call", "\"name\":\" a\","), "\r\nMcp-Name: =?base64?IGE=?=\r\n");
-    has(MODERN("tools/call", "\"name\":\"=?base64?eA==?=\","), "\r\nMcp-Name: =?base64?PT9iYXNlNjQ/ZUE9PT89?=\r\n");
-    has_not(MODERN("tools/list", ""), "Mcp-Name");
-    has_not(MODERN("tools/call", "\"name\":7,"), "Mcp-Name");
-}
-
-/* 6.14: a version that finds no room is not said, whole or in part; the gate refuses what lacks one. */
-static void a_version_beyond_measure_is_left_out(void **state)
-{
-    char line[4096], version[2001];
-
-    (void)state;
-    for (size_t len = 1000; len <= 2000; len += 1000) {
-        memset(version, len > 1024 ? 'v' : '\x01', len); /* the short one grows in base64 */
-        version[len] = '\0';
-        for (size_t i = 0; len < 1024 && i + 1 < len; i += 2)
-            memcpy(version + i, "\xc3\xbc", 2);
-        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-                 "\"io.modelcontextprotocol/protocolVersion\":\"%s\"}}}", version);
-        has(line, "Callgate-Line: 7");
-        has_not(line, "MCP-Protocol-Version");
-    }
-}
-
-static void no_line_writes_a_header_of_its_own(void **state)
-{
-    (void)state;
-    has_not(MODERN("tools/call", "\"name\":\"a\\r\\nX-Evil: 1\","), "X-Evil: 1\r\n");
-    has_not(MODERN("a\\r\\nX-Evil: 1", ""), "\r\nX-Evil");
-    has_not(MODERN("gr\xc3\xbc", ""), "Mcp-Method");
-    has("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", "\r\nContent-Length: 37\r\n");
-}
-
-static void what_cannot_be_read_goes_up_as_it_came(void **state)
-{
-    (void)state;
-    has("no json", "\r\n\r\nno json");
-    has("{\"a\":1,\"a\":2}", "\r\n\r\n{\"a\":1,\"a\":2}");
-    has_not("{\"jsonrpc\":\"2.0\",\"method\":\"x\"} {}", "Mcp-");
-}
-
-static void an_older_line_names_its_session(void **state)
-{
-    const char *line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
-
-    (void)state;
-    assert_int_equal(buf_add_text(&agent.session, "s.1"), CODE_OK);
-    assert_int_equal(buf_add_text(&agent.version, "2025-06-18"), CODE_OK);
-    has(line, "\r\nMcp-Session-Id: s.1\r\nMCP-Protocol-Version: 2025-06-18\r\n");
-    has(line, "\r\nCallgate-Line: 7\r\n");
-    has_not(MODERN("tools/list", ""), "Mcp-Session-Id");
-    has_not("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "Mcp-Session-Id");
-    agent.conf.key_header = SPAN_LIT("X-API-Key");
-    agent.conf.key = SPAN_LIT("cg_k");
-    has(line, "\r\nX-API-Key: cg_k\r\n");
-    agent.conf.key = SPAN_LIT("cg_k\r\nX: y");
-    assert_string_equal(written(line), "");
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -129,15 +60,68 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_modern_line_says_in_its_head_what_its_body_says, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_version_beyond_measure_is_left_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_line_writes_a_header_of_its_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_goes_up_as_it_came, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_older_line_names_its_session, setup, teardown),
-    };
+#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}"
+#define MODERN(method, more) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" more META "}}"
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST_CASE_WITH(a_modern_line_says_in_its_head_what_its_body_says, setup, teardown)
+{
+    has(MODERN("tools/call", "\"name\":\"echo\","), "\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n");
+    has(MODERN("resources/read", "\"uri\":\"file:///a\","), "\r\nMcp-Name: file:///a\r\n");
+    has(MODERN("tasks/get", "\"taskId\":\"t-1\","), "\r\nMcp-Name: t-1\r\n");
+    has(MODERN("tools/call", "\"name\":\"gr\xc3\xbc\xc3\x9f\","), "\r\nMcp-Name: =?base64?Z3LDvMOf?=\r\n");
+    has(MODERN("tools/call", "\"name\":\" a\","), "\r\nMcp-Name: =?base64?IGE=?=\r\n");
+    has(MODERN("tools/call", "\"name\":\"=?base64?eA==?=\","), "\r\nMcp-Name: =?base64?PT9iYXNlNjQ/ZUE9PT89?=\r\n");
+    has_not(MODERN("tools/list", ""), "Mcp-Name");
+    has_not(MODERN("tools/call", "\"name\":7,"), "Mcp-Name");
 }
+
+/* 6.14: a version that finds no room is not said, whole or in part; the gate refuses what lacks one. */
+TEST_CASE_WITH(a_version_beyond_measure_is_left_out, setup, teardown)
+{
+    char line[4096], version[2001];
+
+    for (size_t len = 1000; len <= 2000; len += 1000) {
+        memset(version, len > 1024 ? 'v' : '\x01', len); /* the short one grows in base64 */
+        version[len] = '\0';
+        for (size_t i = 0; len < 1024 && i + 1 < len; i += 2)
+            memcpy(version + i, "\xc3\xbc", 2);
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+                 "\"io.modelcontextprotocol/protocolVersion\":\"%s\"}}}", version);
+        has(line, "Callgate-Line: 7");
+        has_not(line, "MCP-Protocol-Version");
+    }
+}
+
+TEST_CASE_WITH(no_line_writes_a_header_of_its_own, setup, teardown)
+{
+    has_not(MODERN("tools/call", "\"name\":\"a\\r\\nX-Evil: 1\","), "X-Evil: 1\r\n");
+    has_not(MODERN("a\\r\\nX-Evil: 1", ""), "\r\nX-Evil");
+    has_not(MODERN("gr\xc3\xbc", ""), "Mcp-Method");
+    has("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", "\r\nContent-Length: 37\r\n");
+}
+
+TEST_CASE_WITH(what_cannot_be_read_goes_up_as_it_came, setup, teardown)
+{
+    has("no json", "\r\n\r\nno json");
+    has("{\"a\":1,\"a\":2}", "\r\n\r\n{\"a\":1,\"a\":2}");
+    has_not("{\"jsonrpc\":\"2.0\",\"method\":\"x\"} {}", "Mcp-");
+}
+
+TEST_CASE_WITH(an_older_line_names_its_session, setup, teardown)
+{
+    const char *line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
+
+    assert_int_equal(buf_add_text(&agent.session, "s.1"), CODE_OK);
+    assert_int_equal(buf_add_text(&agent.version, "2025-06-18"), CODE_OK);
+    has(line, "\r\nMcp-Session-Id: s.1\r\nMCP-Protocol-Version: 2025-06-18\r\n");
+    has(line, "\r\nCallgate-Line: 7\r\n");
+    has_not(MODERN("tools/list", ""), "Mcp-Session-Id");
+    has_not("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "Mcp-Session-Id");
+    agent.conf.key_header = SPAN_LIT("X-API-Key");
+    agent.conf.key = SPAN_LIT("cg_k");
+    has(line, "\r\nX-API-Key: cg_k\r\n");
+    agent.conf.key = SPAN_LIT("cg_k\r\nX: y");
+    assert_string_equal(written(line), "");
+}
+
+TEST_MAIN(NULL, NULL)

@@ -88,14 +88,13 @@ static void answer(const struct question *question, int64_t number, bool is_gran
 }
 
 /* 2.2: used once, and main hears of it until the store knows. */
-static void an_approval_is_used_once(void **state)
+TEST_CASE_WITH(an_approval_is_used_once, make_table, drop_table)
 {
     struct question call = call_of("bot", "{\"to\":1}", NOW);
     struct approval_mark mark[VERDICT_APPROVALS_MAX], twins[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark}, twin = {.mark = twins};
     struct approval_use use;
 
-    (void)state;
     assert_int_equal(known(&call), POLICY_UNKNOWN);
     answer(&call, 17, true, NOW + SECOND, 1);
     assert_int_equal(known(&call), POLICY_YES);
@@ -121,12 +120,11 @@ static void an_approval_is_used_once(void **state)
 }
 
 /* 2.2: every part counts. */
-static void another_call_is_another_question(void **state)
+TEST_CASE_WITH(another_call_is_another_question, make_table, drop_table)
 {
     struct question call = call_of("bot", "{\"to\":1}", NOW), other;
     struct json_node others = {.type = JSON_OBJECT, .raw = SPAN_LIT("{\"to\":1.5}")};
 
-    (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
     for (int part = 0; part < 11; part++) { /* 4.9: path and query */
         struct span *const parts[] = {&other.tenant, &other.principal, &other.upstream, &other.method, &other.answers,
@@ -155,13 +153,12 @@ static void another_call_is_another_question(void **state)
 }
 
 /* 2.2 */
-static void answers_end(void **state)
+TEST_CASE_WITH(answers_end, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW), refused = call_of("eve", "{}", NOW);
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
     answer(&refused, 2, false, NOW + SECOND, 1);
     assert_int_equal(known(&refused), POLICY_NO);
@@ -191,7 +188,7 @@ static void answers_end(void **state)
 }
 
 /* 2.2: what waits is what the store says, so that an answer that came and went unseen leaves nobody waiting. */
-static void what_waits_follows_the_store(void **state)
+TEST_CASE_WITH(what_waits_follows_the_store, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW), fresh = call_of("bot", "{\"n\":1}", NOW);
     struct approval_answer open = {.number = 5, .tenant = call.tenant, .principal = call.principal, .is_open = true,
@@ -199,7 +196,6 @@ static void what_waits_follows_the_store(void **state)
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     call = call_of("bot", "{}", NOW);
     assert_true(ask(&call, &marks));
     assert_int_equal(approvals_held(&marks, 9), 9);
@@ -236,7 +232,7 @@ static bool want(const struct question *question)
 
 /* 14.4: of a fleet's node, a call that comes again waits for one look of main's, and for as long as it is not known whose the
  * approval is that people gave. */
-static void waits_to_hear_whose_it_is(void **state)
+TEST_CASE_WITH(waits_to_hear_whose_it_is, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW);
     struct approval_answer open = {.number = 5, .tenant = call.tenant, .principal = call.principal, .is_open = true,
@@ -244,7 +240,6 @@ static void waits_to_hear_whose_it_is(void **state)
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     assert_true(ask(&call, &marks));
     assert_int_equal(approvals_held(&marks, 9), 9);
     memcpy(open.digest, marks.mark[0].digest, DIGEST_BYTES);
@@ -281,7 +276,7 @@ static void waits_to_hear_whose_it_is(void **state)
 
 /* 2.2: a record that failed has used nothing; main is asked to hand it in again, if it is still in force. */
 /* 13.2: the page where who asks decides himself is offered once while a call waits, and for nothing that others decide. */
-static void a_page_is_offered_once(void **state)
+TEST_CASE_WITH(a_page_is_offered_once, make_table, drop_table)
 {
     static const struct verdict_people self = {.reason = SPAN_LIT("because"), .rule_hash = HASH, .needed = 1,
                                                .approvers = SPAN_LIT("self")};
@@ -290,7 +285,6 @@ static void a_page_is_offered_once(void **state)
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     assert_true(ask(&call, &marks));
     assert_false(approvals_offer(&marks, &verdict));
     verdict.approvals[0].people = &self;
@@ -307,14 +301,13 @@ static void a_page_is_offered_once(void **state)
     assert_false(approvals_offer(&marks, &verdict));
 }
 
-static void what_was_not_recorded_is_given_back(void **state)
+TEST_CASE_WITH(what_was_not_recorded_is_given_back, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW);
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
     struct approval_use use;
 
-    (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
     assert_true(take(&call, &marks));
     approvals_give_back(&marks);
@@ -328,14 +321,13 @@ static void what_was_not_recorded_is_given_back(void **state)
 }
 
 /* 2.2: one that needs two takes both or none. */
-static void two_are_taken_together(void **state)
+TEST_CASE_WITH(two_are_taken_together, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW);
     struct verdict both = verdict_of(true);
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), &people, true};
     both.approval_count = 2;
     answer(&call, 1, true, NOW + SECOND, 1);
@@ -346,7 +338,7 @@ static void two_are_taken_together(void **state)
 }
 
 /* 2.2: main hears of a call once a second, with all that a person needs. */
-static void an_ask_is_told_with_its_texts(void **state)
+TEST_CASE_WITH(an_ask_is_told_with_its_texts, make_table, drop_table)
 {
     struct question call = call_of("bot", "{\"to\":1}", NOW);
     struct verdict verdict = verdict_of(false);
@@ -358,7 +350,6 @@ static void an_ask_is_told_with_its_texts(void **state)
     struct approval_marks marks = {.mark = mark};
     struct approval_ask *ask_made;
 
-    (void)state;
     assert_null(approvals_next_ask(approvals));
     assert_true(ask(&call, &marks));
     approvals_put_asks(&marks, &verdict, &from);
@@ -392,7 +383,7 @@ static void an_ask_is_told_with_its_texts(void **state)
 }
 
 /* 2.2: nobody floods the people who decide. */
-static void what_waits_is_bounded(void **state)
+TEST_CASE_WITH(what_waits_is_bounded, make_table, drop_table)
 {
     struct verdict verdict = verdict_of(false);
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
@@ -401,7 +392,6 @@ static void what_waits_is_bounded(void **state)
     unsigned waiting = 0;
     char text[32];
 
-    (void)state;
     for (int i = 0; i < 65; i++) {
         snprintf(text, sizeof text, "{\"n\":%d}", i);
         call = call_of("bot", text, NOW);
@@ -437,7 +427,7 @@ static void what_waits_is_bounded(void **state)
 }
 
 /* 2.2: what waits for main is bounded too, in bytes. */
-static void texts_on_their_way_are_bounded(void **state)
+TEST_CASE_WITH(texts_on_their_way_are_bounded, make_table, drop_table)
 {
     static char large[APPROVAL_ARGUMENTS_BYTES];
     struct verdict verdict = verdict_of(false);
@@ -446,7 +436,6 @@ static void texts_on_their_way_are_bounded(void **state)
     struct approval_marks marks = {.mark = mark};
     size_t bytes = 0;
 
-    (void)state;
     from.arguments = span_of(large, sizeof large);
     for (int i = 0; i < 1000; i++) {
         char text[32];
@@ -465,7 +454,7 @@ static void texts_on_their_way_are_bounded(void **state)
 }
 
 /* 2.2: without memory the call is denied, and nothing is half there. */
-static void without_memory_it_closes(void **state)
+TEST_CASE_WITH(without_memory_it_closes, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW);
     struct verdict verdict = verdict_of(false);
@@ -474,7 +463,6 @@ static void without_memory_it_closes(void **state)
     struct approval_mark mark[VERDICT_APPROVALS_MAX];
     struct approval_marks marks = {.mark = mark};
 
-    (void)state;
     mem_fail_at(1, 1);
     assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_MEMORY);
     assert_int_equal(approvals_answer(approvals, &answered), CODE_NOMEM);
@@ -520,13 +508,12 @@ static void *run_race(void *argument)
 }
 
 /* 2.2: of many workers exactly one gets it. */
-static void exactly_one_of_many_wins(void **state)
+TEST_CASE_WITH(exactly_one_of_many_wins, make_table, drop_table)
 {
     struct question call = call_of("bot", "{}", NOW);
     pthread_t threads[RACERS];
     unsigned winners = 0;
 
-    (void)state;
     pthread_barrier_init(&race.barrier, NULL, RACERS + 1);
     for (int i = 0; i < RACERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, run_race, &race.winners[i]), 0);
@@ -551,14 +538,13 @@ static void exactly_one_of_many_wins(void **state)
 }
 
 /* 10.25: an approval holds for values that are equal to every operator, and for no others. */
-static void holds_for_equal_values(void **state)
+TEST_CASE_WITH(holds_for_equal_values, make_table, drop_table)
 {
     static const char *const equal[] = {"{\"n\":13,\"s\":\"1.0\"}", "{\"n\":13.0,\"s\":\"1.0\"}", "{\"n\":1.3e1,\"s\":\"1.0\"}"};
     static const char *const others[] = {"{\"n\":13,\"s\":\"1\"}", "{\"n\":-13,\"s\":\"1.0\"}", "{\"n\":130,\"s\":\"1.0\"}",
                                          "{\"n\":13.00000000000000000001,\"s\":\"1.0\"}", "{\"n\":\"13\",\"s\":\"1.0\"}"};
     struct question call = call_of("bot", equal[0], NOW);
 
-    (void)state;
     answer(&call, 18, true, NOW + SECOND, 1);
     for (size_t i = 0; i < 3; i++) {
         call = call_of("bot", equal[i], NOW);
@@ -570,24 +556,4 @@ static void holds_for_equal_values(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(holds_for_equal_values, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(an_approval_is_used_once, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(another_call_is_another_question, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(answers_end, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(what_waits_follows_the_store, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(waits_to_hear_whose_it_is, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(a_page_is_offered_once, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(what_was_not_recorded_is_given_back, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(two_are_taken_together, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(an_ask_is_told_with_its_texts, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(what_waits_is_bounded, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(texts_on_their_way_are_bounded, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(without_memory_it_closes, make_table, drop_table),
-        cmocka_unit_test_setup_teardown(exactly_one_of_many_wins, make_table, drop_table),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -66,13 +66,12 @@ static enum code take(struct room *room, struct span text)
     return show(room, buf_peek(&room->shown));
 }
 
-static void test_a_signed_plan_is_read(void **state)
+TEST_CASE(test_a_signed_plan_is_read)
 {
     static const char text[] = PLAN("[" STEP("{\"a\":{\"value\":1}}")
                                      ",{\"arguments\":\"any\",\"times\":3,\"tool\":\"t\",\"upstream\":\"u\"}]");
     struct room room;
 
-    (void)state;
     enter(&room);
     assert_int_equal(take(&room, span_text(text)), CODE_OK);
     assert_int_equal(plan_verify(&room.plan, &room.keys), CODE_OK);
@@ -90,13 +89,12 @@ static void test_a_signed_plan_is_read(void **state)
 }
 
 /* Each byte of what is shown matters. */
-static void test_no_byte_may_change(void **state)
+TEST_CASE(test_no_byte_may_change)
 {
     struct room room;
     char changed[1024];
     size_t len;
 
-    (void)state;
     enter(&room);
     assert_int_equal(take(&room, SPAN_LIT(PLAN("[" STEP("\"any\"") "]"))), CODE_OK);
     len = buf_len(&room.shown);
@@ -112,7 +110,7 @@ static void test_no_byte_may_change(void **state)
     leave(&room);
 }
 
-static void test_what_is_refused(void **state)
+TEST_CASE(test_what_is_refused)
 {
     static const char *const texts[] = {
         "", "1", "[]", "{}", "null",
@@ -141,7 +139,6 @@ static void test_what_is_refused(void **state)
     };
     struct room room;
 
-    (void)state;
     enter(&room);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (take(&room, span_text(texts[i])) != CODE_INVALID || room.why.text[0] == '\0')
@@ -150,14 +147,13 @@ static void test_what_is_refused(void **state)
 }
 
 /* As many steps and bytes as the format allows, and no more, whatever somebody signs. */
-static void test_bounds(void **state)
+TEST_CASE(test_bounds)
 {
     static const unsigned counts[] = {256, 257, 10000};
     static const enum code wanted[] = {CODE_OK, CODE_INVALID, CODE_INVALID};
     struct room room;
     struct buf text;
 
-    (void)state;
     enter(&room);
     buf_init(&text, (size_t)4 << 20);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -204,7 +200,7 @@ static bool is_step(struct room *room, const char *planned, const char *argument
     return plan_fits(&fit, 0);
 }
 
-static void test_arguments(void **state)
+TEST_CASE(test_arguments)
 {
     static const struct {
         const char *planned, *call;
@@ -229,7 +225,6 @@ static void test_arguments(void **state)
     };
     struct room room;
 
-    (void)state;
     enter(&room);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (is_step(&room, cases[i].planned, cases[i].call) != cases[i].fits)
@@ -237,7 +232,7 @@ static void test_arguments(void **state)
     leave(&room);
 }
 
-static void test_digests(void **state)
+TEST_CASE(test_digests)
 {
     static const struct {
         const char *value, *call;
@@ -253,7 +248,6 @@ static void test_digests(void **state)
     struct json_fault fault;
     struct room room;
 
-    (void)state;
     enter(&room);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char digest[DIGEST_BYTES];
@@ -274,23 +268,21 @@ static void test_digests(void **state)
 }
 
 /* The digest is salted by the plan. */
-static void test_a_digest_belongs_to_its_plan(void **state)
+TEST_CASE(test_a_digest_belongs_to_its_plan)
 {
     static const struct json_node yes = {.type = JSON_TRUE, .raw = {"true", 4}};
     unsigned char one[DIGEST_BYTES], other[DIGEST_BYTES];
 
-    (void)state;
     assert_int_equal(plan_argument_digest(SPAN_LIT(ID), &yes, one), CODE_OK);
     assert_int_equal(plan_argument_digest(SPAN_LIT("another0another0another0"), &yes, other), CODE_OK);
     assert_memory_not_equal(one, other, sizeof one);
 }
 
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     struct plan_fit fit;
     struct room room;
 
-    (void)state;
     enter(&room);
     assert_int_equal(take(&room, SPAN_LIT(PLAN("[" STEP("{}") "," STEP("\"any\"") "]"))), CODE_OK);
     assert_int_equal(plan_find(&room.plan, SPAN_LIT("shop"), SPAN_LIT("buy"), NULL, &fit), CODE_OK);
@@ -302,13 +294,4 @@ static void test_names(void **state)
     leave(&room);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_signed_plan_is_read), cmocka_unit_test(test_no_byte_may_change),
-        cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_bounds), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_digests), cmocka_unit_test(test_a_digest_belongs_to_its_plan), cmocka_unit_test(test_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

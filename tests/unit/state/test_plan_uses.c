@@ -50,7 +50,7 @@ static void expect(struct plan_uses *uses, const struct plan *plan, uint32_t ste
         plan_uses_settle(uses, plan->digest);
 }
 
-static void test_as_often_as_planned(void **state)
+TEST_CASE(test_as_often_as_planned)
 {
     struct plan_step steps[3] = {{.times = 2}, {.times = 1}, {.times = 1}};
     struct plan plan = plan_of(1, steps, 3, false), other = plan_of(2, steps, 3, false);
@@ -59,7 +59,6 @@ static void test_as_often_as_planned(void **state)
     enum reason why;
     uint32_t step;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_find(uses, &plan, &none, &why), 0);
     assert_int_equal(why, REASON_PLAN_STEP);
@@ -79,13 +78,12 @@ static void test_as_often_as_planned(void **state)
     plan_uses_free(&uses);
 }
 
-static void test_in_their_order(void **state)
+TEST_CASE(test_in_their_order)
 {
     struct plan_step steps[3] = {{.times = 2}, {.times = 2}, {.times = 1}};
     struct plan plan = plan_of(1, steps, 3, true);
     struct plan_uses *uses;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
     expect(uses, &plan, 3, REASON_PLAN_ORDER);
@@ -104,7 +102,7 @@ static void test_in_their_order(void **state)
 }
 
 /* A step that may yet be given back (another message of its batch may be denied) lets no later one go before it. */
-static void test_not_before_the_step_before_stays(void **state)
+TEST_CASE(test_not_before_the_step_before_stays)
 {
     struct plan_step steps[3] = {{.times = 3}, {.times = 1}, {.times = 1}};
     struct plan plan = plan_of(1, steps, 3, true);
@@ -112,7 +110,6 @@ static void test_not_before_the_step_before_stays(void **state)
     struct plan_uses *uses;
     uint32_t step;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
@@ -150,7 +147,7 @@ static void *rush(void *context)
     return NULL;
 }
 
-static void test_many_at_once(void **state)
+TEST_CASE(test_many_at_once)
 {
     struct plan_step steps[2] = {{.times = 700}, {.times = 300}};
     struct plan plan = plan_of(1, steps, 2, false);
@@ -158,7 +155,6 @@ static void test_many_at_once(void **state)
     pthread_t threads[4];
     enum reason why;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &crowd.uses), CODE_OK);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, rush, &crowd), 0);
@@ -170,7 +166,7 @@ static void test_many_at_once(void **state)
 }
 
 /* What is over gives way; what counts never does; a tenant leaves room for others. */
-static void test_room(void **state)
+TEST_CASE(test_room)
 {
     struct plan_step steps[2] = {{.times = 1}, {.times = 1}};
     struct plan plan = plan_of(7, steps, 2, false);
@@ -179,7 +175,6 @@ static void test_room(void **state)
     uint32_t step, taken = 0;
     enum code code = CODE_OK;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)64 * 4096, &key, &uses), CODE_OK);
     for (unsigned i = 0; i < 10000 && code == CODE_OK; i++, taken += code == CODE_OK) {
         plan.digest[30] = (unsigned char)(i >> 8);
@@ -203,14 +198,13 @@ static void test_room(void **state)
     plan_uses_free(&uses);
 }
 
-static void test_what_was_recorded_counts(void **state)
+TEST_CASE(test_what_was_recorded_counts)
 {
     const int64_t day_us = PLAN_LIFE_MAX_US;
     struct plan_step steps[2] = {{.times = 2}, {.times = 1}};
     struct plan plan = plan_of(1, steps, 2, true), old = plan_of(2, steps, 2, true);
     struct plan_uses *uses;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 1, SPAN_LIT("acme"), NOW - 10 * SECOND, NOW), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 2, SPAN_LIT("acme"), NOW - 5 * SECOND, NOW), CODE_OK);
@@ -227,7 +221,7 @@ static void test_what_was_recorded_counts(void **state)
 }
 
 /* A record of more plans than there is room for keeps no gate from starting: those that may have been used are used no more. */
-static void test_no_room_for_the_record(void **state)
+TEST_CASE(test_no_room_for_the_record)
 {
     struct plan_step steps[20] = {{.times = 1}, {.times = 1}};
     struct plan plan = plan_of(7, steps, 20, false);
@@ -235,7 +229,6 @@ static void test_no_room_for_the_record(void **state)
     enum code code = CODE_OK;
     uint32_t step, counted = 0;
 
-    (void)state;
     for (unsigned i = 2; i < 20; i++)
         steps[i].times = 1;
     assert_int_equal(plan_uses_new((size_t)64 * 4096, &key, &uses), CODE_OK);
@@ -268,13 +261,12 @@ static void test_no_room_for_the_record(void **state)
     plan_uses_free(&uses);
 }
 
-static void test_told_once(void **state)
+TEST_CASE(test_told_once)
 {
     struct plan_step steps[1] = {{.times = 1}};
     struct plan plan = plan_of(1, steps, 1, false);
     struct plan_uses *uses;
 
-    (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_false(plan_uses_is_told(uses, plan.digest));
     plan_uses_told(uses, &plan, plan.tenant, NOW);
@@ -306,7 +298,7 @@ static void judge(struct gate_moment *moment, const struct policy *policy, const
 }
 
 /* A step and a limit are taken together or not at all, and given back together. */
-static void test_with_the_policy(void **state)
+TEST_CASE(test_with_the_policy)
 {
     struct policy_file file = {SPAN_LIT("test.yaml"), span_text(rules)};
     struct plan_step steps[2] = {{.times = 2}, {.times = 1}};
@@ -317,7 +309,6 @@ static void test_with_the_policy(void **state)
     struct policy *policy;
     struct faults faults;
 
-    (void)state;
     faults_init(&faults);
     assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, NULL), CODE_OK);
     assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
@@ -349,7 +340,7 @@ static void test_with_the_policy(void **state)
 }
 
 /* What other gates of a fleet have used counts here as much as there, and is told again where their centre lacks it. */
-static void test_learned_from_elsewhere(void **state)
+TEST_CASE(test_learned_from_elsewhere)
 {
     struct plan_step steps[3] = {{.times = 2}, {.times = 1}, {.times = 1}};
     struct plan plan = plan_of(1, steps, 3, true);
@@ -359,7 +350,6 @@ static void test_learned_from_elsewhere(void **state)
     uint64_t times[2] = {0};
     struct buf bytes;
 
-    (void)state;
     buf_init(&bytes, 65536);
     assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
@@ -389,7 +379,7 @@ static void test_learned_from_elsewhere(void **state)
 }
 
 /* Where there is no room for what was used elsewhere, the call is denied: gate_state_hear says so. */
-static void test_no_room_to_learn(void **state)
+TEST_CASE(test_no_room_to_learn)
 {
     const struct wish_used used[] = {{1, 1}};
     struct plan_uses *uses;
@@ -397,7 +387,6 @@ static void test_no_room_to_learn(void **state)
     unsigned char digest[DIGEST_BYTES] = {0};
     uint32_t plans = 0;
 
-    (void)state;
     assert_int_equal(plan_uses_new(20000, &key, &uses), CODE_OK);
     while (code == CODE_OK && plans < 10000) {
         memcpy(digest, &plans, sizeof plans);
@@ -408,15 +397,4 @@ static void test_no_room_to_learn(void **state)
     plan_uses_free(&uses);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_often_as_planned), cmocka_unit_test(test_in_their_order),
-        cmocka_unit_test(test_not_before_the_step_before_stays), cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_room),
-        cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_no_room_for_the_record),
-        cmocka_unit_test(test_learned_from_elsewhere), cmocka_unit_test(test_no_room_to_learn),
-        cmocka_unit_test(test_told_once), cmocka_unit_test(test_with_the_policy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

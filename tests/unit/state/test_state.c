@@ -88,11 +88,10 @@ static const char limited[] =
     "  - {id: z.gone, effect: permit, match: {tools: [gone]}, limit: {calls: 1, per: minute}}\n";
 
 /* Meaning 12 */
-static void test_over_the_limit_a_permit_does_not_apply(void **state)
+TEST_CASE(test_over_the_limit_a_permit_does_not_apply)
 {
     struct room room;
 
-    (void)state;
     enter(&room, limited);
     expect(&room, "bot", "read", SECOND, REASON_PERMITTED, "a.cheap");
     expect(&room, "bot", "read", 2 * SECOND, REASON_PERMITTED, "a.cheap");
@@ -110,11 +109,10 @@ static void test_over_the_limit_a_permit_does_not_apply(void **state)
 }
 
 /* A denied call costs nothing. */
-static void test_a_token_is_taken_by_permits_only(void **state)
+TEST_CASE(test_a_token_is_taken_by_permits_only)
 {
     struct room room;
 
-    (void)state;
     enter(&room, limited);
     for (int i = 0; i < 5; i++)
         expect(&room, "bot", "gone", SECOND, REASON_FORBIDDEN, "z.never");
@@ -126,11 +124,10 @@ static void test_a_token_is_taken_by_permits_only(void **state)
     leave(&room);
 }
 
-static void test_a_reload_keeps_the_count_of_an_unchanged_limit(void **state)
+TEST_CASE(test_a_reload_keeps_the_count_of_an_unchanged_limit)
 {
     struct room room;
 
-    (void)state;
     enter(&room, limited);
     expect(&room, "bot", "read", SECOND, REASON_PERMITTED, "a.cheap");
     expect(&room, "bot", "read", SECOND, REASON_PERMITTED, "a.cheap");
@@ -153,12 +150,11 @@ static void test_a_reload_keeps_the_count_of_an_unchanged_limit(void **state)
     leave(&room);
 }
 
-static void test_by_says_what_is_counted_together(void **state)
+TEST_CASE(test_by_says_what_is_counted_together)
 {
     static const char *const words[] = {"tenant", "principal", "upstream", "tool", "session", "client"};
     char text[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct question first = ask("bot", "read"), second = first;
         struct span *values[] = {&second.tenant, &second.principal, &second.upstream, &second.tool, &second.session, &second.client};
@@ -180,12 +176,11 @@ static void test_by_says_what_is_counted_together(void **state)
 }
 
 /* Without `by: [tenant]` a limit is one for all of them. */
-static void test_tenants_may_share_a_limit(void **state)
+TEST_CASE(test_tenants_may_share_a_limit)
 {
     struct question question = ask("bot", "read");
     struct room room;
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n  - {id: a, effect: permit, match: {tools: ['*']}, limit: {calls: 2, per: day}}\n");
     assert_int_equal(judge(&room, &question, SECOND)->kind, VERDICT_PERMIT);
     question.tenant = SPAN_LIT("globex");
@@ -195,11 +190,10 @@ static void test_tenants_may_share_a_limit(void **state)
     leave(&room);
 }
 
-static void test_a_monitored_limit_shows_what_it_would_do(void **state)
+TEST_CASE(test_a_monitored_limit_shows_what_it_would_do)
 {
     struct room room;
 
-    (void)state;
     enter(&room, "policy: t\nmode: monitor\nrules:\n"
                  "  - {id: a, effect: permit, match: {tools: [read]}, limit: {calls: 1, per: minute}}\n");
     expect(&room, "bot", "read", SECOND, REASON_NO_RULE, NULL);
@@ -228,12 +222,11 @@ static void make_call(struct room *room, struct question question, int64_t now_u
     "  - {id: all, effect: permit, match: {tools: ['*']}}\n" \
     "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: [read_secret, 'dump_*'], " terms "}}]}\n"
 
-static void test_no_mail_after_a_secret(void **state)
+TEST_CASE(test_no_mail_after_a_secret)
 {
     struct question mail = ask("bot", "send_mail"), secret = ask("bot", "read_secret"), other = ask("bot", "search");
     struct room room;
 
-    (void)state;
     enter(&room, SEQUENCE("within: 10min"));
     make_call(&room, other, SECOND);
     make_call(&room, mail, SECOND);
@@ -259,11 +252,10 @@ static void test_no_mail_after_a_secret(void **state)
 }
 
 /* What an agent may choose anew, a session or a correlation, it cannot hide behind. */
-static void test_by_principal_and_tenant(void **state)
+TEST_CASE(test_by_principal_and_tenant)
 {
     static const char *const texts[] = {SEQUENCE("within: 1h, by: principal"), SEQUENCE("within: 1h, by: [tenant]")};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct question mail = ask("bot", "send_mail");
         struct room room;
@@ -279,24 +271,22 @@ static void test_by_principal_and_tenant(void **state)
     }
 }
 
-static void test_a_denied_call_leaves_no_trace(void **state)
+TEST_CASE(test_a_denied_call_leaves_no_trace)
 {
     struct question mail = ask("bot", "send_mail"), secret = ask("bot", "read_secret");
     struct room room;
 
-    (void)state;
     enter(&room, SEQUENCE("within: 1h") "  - {id: no, effect: forbid, match: {tools: [read_secret]}}\n");
     assert_int_equal(judge(&room, &secret, SECOND)->reason, REASON_FORBIDDEN);
     assert_int_equal(judge(&room, &mail, SECOND)->kind, VERDICT_PERMIT);
     leave(&room);
 }
 
-static void test_a_reload_keeps_what_was_called(void **state)
+TEST_CASE(test_a_reload_keeps_what_was_called)
 {
     struct question mail = ask("bot", "send_mail");
     struct room room;
 
-    (void)state;
     enter(&room, SEQUENCE("within: 1h"));
     make_call(&room, ask("bot", "read_secret"), SECOND);
     policy_unref(&room.policy);
@@ -309,12 +299,11 @@ static void test_a_reload_keeps_what_was_called(void **state)
 }
 
 /* A permit may ask for it, too: what is not known opens nothing. */
-static void test_only_after(void **state)
+TEST_CASE(test_only_after)
 {
     struct question deploy = ask("bot", "deploy");
     struct room room;
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n"
                  "  - {id: test, effect: permit, match: {tools: [run_tests]}}\n"
                  "  - {id: go, effect: permit, match: {tools: [deploy]}, "
@@ -330,12 +319,11 @@ static void test_only_after(void **state)
 /* ---- without memory ---- */
 
 /* Whichever allocation fails, no call is permitted that would not be with all of them. */
-static void test_without_memory_nothing_opens(void **state)
+TEST_CASE(test_without_memory_nothing_opens)
 {
     struct question mail = ask("bot", "send_mail"), secret = ask("bot", "read_secret");
     struct room room;
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n"
                  "  - {id: mail, effect: permit, match: {tools: [send_mail, read_secret]}}\n"
                  "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: [read_secret], within: 1h}}]}\n"
@@ -370,13 +358,12 @@ static void learn(struct room *room, const char *tool, enum policy_known destruc
     gate_state_learn(room->state, SPAN_LIT("acme"), SPAN_LIT("shop"), false, span_text(tool), said);
 }
 
-static void test_hints_are_learned_by_upstream_and_tool(void **state)
+TEST_CASE(test_hints_are_learned_by_upstream_and_tool)
 {
     struct question question = ask("bot", "wipe");
     struct room room;
     char name[32];
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n"
                  "  - {id: all, effect: permit, match: {tools: ['*']}}\n"
                  "  - {id: harm, effect: forbid, match: {tools: ['*']}, when: [{annotations: {destructiveHint: true}}]}\n");
@@ -407,7 +394,7 @@ static void test_hints_are_learned_by_upstream_and_tool(void **state)
 }
 
 /* 7.2: what was listed is told once, whether or not hints came with it; of made-up upstreams nothing is. */
-static void test_listed(void **state __attribute__((unused)))
+TEST_CASE(test_listed)
 {
     const enum policy_known nothing[POLICY_HINT_COUNT] = {POLICY_UNKNOWN};
     struct room room;
@@ -429,14 +416,13 @@ static void test_listed(void **state __attribute__((unused)))
 }
 
 /* 5.8: who makes up slugs grows no memory by them, and pushes out what is known of made-up ones alone. */
-static void test_made_up_upstreams_give_way(void **state)
+TEST_CASE(test_made_up_upstreams_give_way)
 {
     const enum policy_known said[POLICY_HINT_COUNT] = {[POLICY_DESTRUCTIVE] = POLICY_YES};
     struct question question = ask("bot", "wipe");
     struct room room;
     char name[32];
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n"
                  "  - {id: all, effect: permit, match: {tools: ['*']}}\n"
                  "  - {id: harm, effect: forbid, match: {tools: ['*']}, when: [{annotations: {destructiveHint: true}}]}\n");
@@ -481,11 +467,10 @@ static void *work(void *context)
 }
 
 /* Each limit gives exactly what it has, and who lost the race for the first finds the second. */
-static void test_workers_get_exactly_the_limit(void **state)
+TEST_CASE(test_workers_get_exactly_the_limit)
 {
     pthread_t threads[THREADS];
 
-    (void)state;
     enter(&shared, "policy: t\nrules:\n"
                    "  - {id: a, effect: permit, match: {tools: [both]}, limit: {calls: 700, per: minute}}\n"
                    "  - {id: b, effect: permit, match: {tools: [both]}, limit: {calls: 33, per: hour, by: [principal]}}\n");
@@ -512,14 +497,13 @@ static const char over[] =
     "{calls: 4, per: hour}]}\n"
     "  - {id: zoo, effect: permit, match: {tools: [pay], principals: [keeper]}}\n";
 
-static void test_what_a_person_lets_pass_counts(void **state)
+TEST_CASE(test_what_a_person_lets_pass_counts)
 {
     struct question pay = ask("bot", "pay"), keeper = ask("keeper", "pay");
     struct gate_moment moment;
     struct gate_token token;
     struct room room;
 
-    (void)state;
     enter(&room, over);
     moment = (struct gate_moment){.state = room.state, .now_us = SECOND, .granted = say_yes};
     for (int i = 0; i < 7; i++) /* what is held takes nothing */
@@ -547,14 +531,13 @@ static void test_what_a_person_lets_pass_counts(void **state)
 }
 
 /* Where there is no room to count, a person may be asked, and whom he lets pass must be counted. */
-static void test_a_full_table_asks_or_denies(void **state)
+TEST_CASE(test_a_full_table_asks_or_denies)
 {
     struct question pay = ask("bot", "pay");
     struct gate_moment moment;
     struct gate_token token;
     struct room room;
 
-    (void)state;
     enter(&room, "policy: t\nrules:\n"
                  "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {calls: 2, per: minute, over: require_approval}}\n"
                  "  - {id: plain, effect: permit, match: {tools: [plain]}, limit: {calls: 2, per: minute}}\n");
@@ -569,26 +552,4 @@ static void test_a_full_table_asks_or_denies(void **state)
     leave(&room);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_over_the_limit_a_permit_does_not_apply),
-        cmocka_unit_test(test_a_token_is_taken_by_permits_only),
-        cmocka_unit_test(test_a_reload_keeps_the_count_of_an_unchanged_limit),
-        cmocka_unit_test(test_by_says_what_is_counted_together),
-        cmocka_unit_test(test_tenants_may_share_a_limit),
-        cmocka_unit_test(test_a_monitored_limit_shows_what_it_would_do),
-        cmocka_unit_test(test_no_mail_after_a_secret),
-        cmocka_unit_test(test_by_principal_and_tenant),
-        cmocka_unit_test(test_a_denied_call_leaves_no_trace),
-        cmocka_unit_test(test_a_reload_keeps_what_was_called),
-        cmocka_unit_test(test_only_after),
-        cmocka_unit_test(test_without_memory_nothing_opens),
-        cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_hints_are_learned_by_upstream_and_tool), cmocka_unit_test(test_made_up_upstreams_give_way),
-        cmocka_unit_test(test_workers_get_exactly_the_limit), cmocka_unit_test(test_what_a_person_lets_pass_counts),
-        cmocka_unit_test(test_a_full_table_asks_or_denies),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -21,12 +21,11 @@ static int64_t found(const struct stops *set, const char *tenant, const char *to
     return stop != NULL ? stop->id : 0;
 }
 
-static void test_names(void **state)
+TEST_CASE(test_names)
 {
     struct stop stops[] = {of(1, STOP_TENANT, "beta"), of(2, STOP_TOOL, "rm"), of(3, STOP_TOOL, "rm"), of(4, STOP_SESSION, "ab")};
     struct stops *set;
 
-    (void)state;
     stops[1].by[STOP_TENANT] = SPAN_LIT("acme");
     stops[2].by[STOP_TENANT] = SPAN_LIT("gamma");
     stops[2].until_us = 100;
@@ -43,12 +42,11 @@ static void test_names(void **state)
     stops_unref(&set);
 }
 
-static void test_all_and_none(void **state)
+TEST_CASE(test_all_and_none)
 {
     struct stop all = {.id = 7};
     struct stops *set, *second;
 
-    (void)state;
     assert_int_equal(stops_new(NULL, 0, &set), CODE_OK);
     assert_int_equal(found(set, "acme", "rm", "ab", 0), 0);
     stops_unref(&set);
@@ -62,13 +60,12 @@ static void test_all_and_none(void **state)
 }
 
 /* However many there are, each is found by its own name. */
-static void test_many(void **state)
+TEST_CASE(test_many)
 {
     static struct stop stops[3000];
     static char names[3000][16];
     struct stops *set;
 
-    (void)state;
     for (int i = 0; i < 3000; i++) {
         (void)snprintf(names[i], sizeof names[i], "s%d", (i * 7919) % 3000);
         stops[i] = of(i + 1, STOP_SESSION, names[i]);
@@ -80,10 +77,4 @@ static void test_many(void **state)
     stops_unref(&set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_all_and_none),
-                                       cmocka_unit_test(test_many)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

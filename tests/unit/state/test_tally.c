@@ -46,14 +46,13 @@ static bool takes(struct tally *tally, uint64_t number, uint64_t calls, int64_t 
 }
 
 /* At the very microsecond at which the first is `per` old, one fits again; not one earlier. */
-static void test_window_is_exact(void **state)
+TEST_CASE(test_window_is_exact)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1);
     struct tally_take three = one_of(&key, 3);
     struct policy_room room = {0};
 
-    (void)state;
     assert_true(takes(tally, 1, 3, MINUTE, 1000));
     assert_true(takes(tally, 1, 3, MINUTE, 1001));
     assert_true(takes(tally, 1, 3, MINUTE, 30 * SECOND));
@@ -101,9 +100,8 @@ static void compare(uint64_t calls, int64_t slack_us)
     tally_free(&tally);
 }
 
-static void test_counts_as_the_obvious_does(void **state)
+TEST_CASE(test_counts_as_the_obvious_does)
 {
-    (void)state;
     compare(1, 0);
     compare(5, 0);
     compare(TALLY_EXACT, 0);
@@ -112,12 +110,11 @@ static void test_counts_as_the_obvious_does(void **state)
 }
 
 /* A clock that jumps back gives no tokens away; one that jumps ahead takes none. */
-static void test_time_never_runs_backwards(void **state)
+TEST_CASE(test_time_never_runs_backwards)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1);
 
-    (void)state;
     assert_true(takes(tally, 1, 1, MINUTE, 100 * MINUTE));
     assert_false(takes(tally, 1, 1, MINUTE, 0));
     assert_false(takes(tally, 1, 1, MINUTE, 100 * MINUTE + 1));
@@ -127,13 +124,12 @@ static void test_time_never_runs_backwards(void **state)
     tally_free(&tally);
 }
 
-static void test_given_back_fits_again(void **state)
+TEST_CASE(test_given_back_fits_again)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1);
     struct tally_take first = one_of(&key, 2), second = first, again = one_of(&key, 3);
 
-    (void)state;
     assert_int_equal(tally_take(tally, &first, 1, SECOND), CODE_OK);
     assert_int_equal(tally_take(tally, &second, 1, 2 * SECOND), CODE_OK);
     tally_give_back(tally, &first);
@@ -155,12 +151,11 @@ static void test_given_back_fits_again(void **state)
     tally_free(&tally);
 }
 
-static void test_notes(void **state)
+TEST_CASE(test_notes)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1), other = key_of(2);
 
-    (void)state;
     assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_NO);
     tally_note(tally, &key, SECOND, MINUTE);
     assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_YES);
@@ -179,7 +174,7 @@ static void test_notes(void **state)
 
 /* Where nothing gives way, what cannot be counted counts as used up and what cannot be noted is not known; once the old is
  * over, all goes on. */
-static void test_no_room_closes(void **state)
+TEST_CASE(test_no_room_closes)
 {
     enum { CAP = 64 * 8192, MANY = 10000 };
     struct tally *tally = make(CAP);
@@ -189,7 +184,6 @@ static void test_no_room_closes(void **state)
     uint64_t number = 0;
     struct policy_room room = {0};
 
-    (void)state;
     while (takes(tally, number, 5, MINUTE, SECOND)) /* until a shard has no room for this one */
         number++;
     assert_in_range(number, 10, 64 * 40);
@@ -225,12 +219,11 @@ static void test_no_room_closes(void **state)
 }
 
 /* 9.4: more tenants lose notes than are told apart: then nobody knows; what is over is over for each. */
-static void test_doubts(void **state)
+TEST_CASE(test_doubts)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1), other = key_of(1);
 
-    (void)state;
     other.tenant = 1000;
     for (uint64_t i = 0; i < 256; i++) {
         key.tenant = i;
@@ -249,13 +242,12 @@ static void test_doubts(void **state)
     tally_free(&tally);
 }
 
-static void test_without_memory(void **state)
+TEST_CASE(test_without_memory)
 {
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1);
     struct tally_take take = one_of(&key, 5);
 
-    (void)state;
     for (uint64_t nth = 1; nth <= 2; nth++) {
         mem_fail_at(nth, 0);
         assert_int_equal(tally_take(tally, &take, 1, SECOND), CODE_NOMEM);
@@ -272,13 +264,12 @@ static struct tally_take amount_of(uint64_t number, uint64_t most, uint64_t amou
     return (struct tally_take){.key = key_of(number), .most = most, .amount = amount, .per_us = MINUTE};
 }
 
-static void test_sums_fill_a_window_exactly(void **state)
+TEST_CASE(test_sums_fill_a_window_exactly)
 {
     struct tally *tally = make(1 << 20);
     struct tally_take large = amount_of(1, 500, 300), small = amount_of(1, 500, 200), none = amount_of(1, 500, 0);
     struct policy_room room = {0};
 
-    (void)state;
     assert_int_equal(tally_take(tally, &large, 1, SECOND), CODE_OK);
     assert_int_equal(tally_take(tally, &small, 1, 2 * SECOND), CODE_OK);
     assert_int_equal(tally_take(tally, &none, 1, 2 * SECOND), CODE_OK);
@@ -302,12 +293,11 @@ static void test_sums_fill_a_window_exactly(void **state)
     tally_free(&tally);
 }
 
-static void test_all_limits_are_taken_or_none(void **state)
+TEST_CASE(test_all_limits_are_taken_or_none)
 {
     struct tally *tally = make(1 << 20);
     struct policy_room room = {0};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct tally_take takes[] = {amount_of(1, 100, 10), amount_of(65, 100, 40), amount_of(3, 1000, 1)};
 
@@ -324,12 +314,11 @@ static void test_all_limits_are_taken_or_none(void **state)
 }
 
 /* However many amounts there are, memory is bounded; nothing is given away by that. */
-static void test_many_small_amounts(void **state)
+TEST_CASE(test_many_small_amounts)
 {
     struct tally *tally = make(1 << 20);
     struct tally_stats stats;
 
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         struct tally_take take = amount_of(1, 1000000, 1 + (uint64_t)i % 10);
 
@@ -380,12 +369,11 @@ static void *spend(void *context)
     return NULL;
 }
 
-static void test_workers_spend_exactly_the_sum(void **state)
+TEST_CASE(test_workers_spend_exactly_the_sum)
 {
     pthread_t threads[THREADS];
     struct tally_take one = amount_of(40, 123457, 1);
 
-    (void)state;
     shared = make(1 << 22);
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, spend, (void *)(i + 1)), 0);
@@ -425,11 +413,10 @@ static void *work(void *context)
 }
 
 /* Exactly as many as the limits say, however many threads ask. */
-static void test_threads_count_exactly(void **state)
+TEST_CASE(test_threads_count_exactly)
 {
     pthread_t threads[THREADS];
 
-    (void)state;
     shared = make(1 << 22);
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
@@ -444,7 +431,7 @@ static void test_threads_count_exactly(void **state)
 }
 
 /* 11.12: what is kept is the same tally, at whatever time it is asked; what is over is left out, and half of it is nothing. */
-static void test_kept_as_bytes(void **state)
+TEST_CASE(test_kept_as_bytes)
 {
     enum { KEPT = 300 };
     struct tally *tally = make(1 << 22), *again = make(1 << 22), *half = make(1 << 22);
@@ -454,7 +441,6 @@ static void test_kept_as_bytes(void **state)
     struct buf bytes;
     int64_t now_us = 1000 * MINUTE;
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++) {
         struct tally_key key = key_of(i * i % KEPT);
         struct tally_take take = {.key = key, .most = 40, .amount = 1 + i % 3, .per_us = MINUTE};
@@ -518,17 +504,4 @@ static void test_kept_as_bytes(void **state)
     tally_free(&half);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept_as_bytes),
-        cmocka_unit_test(test_window_is_exact),       cmocka_unit_test(test_counts_as_the_obvious_does),
-        cmocka_unit_test(test_time_never_runs_backwards), cmocka_unit_test(test_given_back_fits_again),
-        cmocka_unit_test(test_notes),                 cmocka_unit_test(test_no_room_closes), cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_without_memory),        cmocka_unit_test(test_threads_count_exactly),
-        cmocka_unit_test(test_sums_fill_a_window_exactly), cmocka_unit_test(test_all_limits_are_taken_or_none),
-        cmocka_unit_test(test_many_small_amounts),    cmocka_unit_test(test_workers_spend_exactly_the_sum),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

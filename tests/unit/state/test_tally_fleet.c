@@ -53,13 +53,12 @@ static void take(struct tally *tally, struct tally_take take, int64_t now_us)
     assert_int_equal(tally_take(tally, &take, 1, now_us), CODE_OK);
 }
 
-static void test_what_is_refused_elsewhere_has_no_room_here(void **state)
+TEST_CASE(test_what_is_refused_elsewhere_has_no_room_here)
 {
     struct tally *tally = make();
     struct tally_take three = amount_of(1, 3), unknown = amount_of(2, 1);
     struct policy_room room = {0};
 
-    (void)state;
     take(tally, amount_of(1, 1), NOW);
     tally_refuse(tally, &three, NOW, 60 * SECOND, 8);
     expect(tally, three, NOW, POLICY_NO, 60 * SECOND);
@@ -76,12 +75,11 @@ static void test_what_is_refused_elsewhere_has_no_room_here(void **state)
     tally_free(&tally);
 }
 
-static void test_a_value_is_refused_alone(void **state)
+TEST_CASE(test_a_value_is_refused_alone)
 {
     struct tally *tally = make();
     struct tally_take other = value_of(1, 'b');
 
-    (void)state;
     take(tally, value_of(1, 'a'), NOW);
     tally_refuse(tally, &other, NOW, 60 * SECOND, 3);
     expect(tally, other, NOW, POLICY_NO, 60 * SECOND);
@@ -109,7 +107,7 @@ static size_t told(struct tally *tally, int64_t now_us, struct wish_told out[16]
     return count;
 }
 
-static void test_what_this_node_has_used_is_told(void **state)
+TEST_CASE(test_what_this_node_has_used_is_told)
 {
     struct tally_take here = amount_of(3, 1), noted = amount_of(4, 1);
     struct tally *tally = make();
@@ -117,7 +115,6 @@ static void test_what_this_node_has_used_is_told(void **state)
     uint64_t sum = 0;
     bool seen = false;
 
-    (void)state;
     here.of_fleet = false;
     take(tally, amount_of(1, 2), NOW);
     take(tally, amount_of(1, 5), NOW + 10 * SECOND);
@@ -148,14 +145,13 @@ static void test_what_this_node_has_used_is_told(void **state)
 }
 
 /* What was kept beside the store is told as what was counted. */
-static void test_what_was_kept_is_told_too(void **state)
+TEST_CASE(test_what_was_kept_is_told_too)
 {
     struct tally *tally = make(), *again = make();
     struct wish_told before[16], after[16];
     struct span kept;
     struct buf bytes;
 
-    (void)state;
     buf_init(&bytes, (size_t)1 << 20);
     take(tally, amount_of(1, 2), NOW);
     take(tally, value_of(2, 'v'), NOW);
@@ -178,7 +174,7 @@ static void test_what_was_kept_is_told_too(void **state)
 
 /* ---- the state, by what the fleet says ---- */
 
-static void test_a_state_goes_by_what_it_hears(void **state)
+TEST_CASE(test_a_state_goes_by_what_it_hears)
 {
     struct wish_answer full = {.fate = WISH_FULL, .at = 1, .wait_us = 50 * SECOND, .taken = 10};
     struct tally_take first = amount_of(1, 1), second = amount_of(2, 4);
@@ -187,7 +183,6 @@ static void test_a_state_goes_by_what_it_hears(void **state)
     struct wish *wish = NULL;
     struct buf bytes;
 
-    (void)state;
     assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &room), CODE_OK);
     token.state = room;
     token.takes = mem_array(3, sizeof *token.takes);
@@ -230,7 +225,7 @@ static void test_a_state_goes_by_what_it_hears(void **state)
 }
 
 /* A call that is judged again, since the fleet or a person is asked meanwhile, has given back what it took before. */
-static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void **state)
+TEST_CASE(test_a_monitored_limit_counts_a_call_that_is_judged_anew_once)
 {
     static const char text[] = "policy: t\nrules:\n"
         "  - {id: b, effect: permit, match: {tools: [read]}, limit: {calls: 9, per: hour}}\n"
@@ -245,7 +240,6 @@ static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void *
     struct policy *policy;
     struct faults faults;
 
-    (void)state;
     faults_init(&faults);
     assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, NULL), CODE_OK);
     assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
@@ -263,14 +257,4 @@ static void test_a_monitored_limit_counts_a_call_that_is_judged_anew_once(void *
     policy_unref(&policy);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_refused_elsewhere_has_no_room_here), cmocka_unit_test(test_a_value_is_refused_alone),
-        cmocka_unit_test(test_what_this_node_has_used_is_told), cmocka_unit_test(test_what_was_kept_is_told_too),
-        cmocka_unit_test(test_a_state_goes_by_what_it_hears),
-        cmocka_unit_test(test_a_monitored_limit_counts_a_call_that_is_judged_anew_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

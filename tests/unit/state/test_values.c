@@ -52,12 +52,11 @@ static struct policy_room room_for(struct tally *tally, uint64_t value, uint64_t
     return room;
 }
 
-static void test_values_have_places(void **state)
+TEST_CASE(test_values_have_places)
 {
     struct tally *tally = make(1 << 20);
     struct policy_room room;
 
-    (void)state;
     assert_true(takes(tally, 'a', 2, 1000));
     assert_true(takes(tally, 'a', 2, 2000));
     assert_true(takes(tally, 'b', 2, 3000));
@@ -78,7 +77,7 @@ static void test_values_have_places(void **state)
 }
 
 /* Against the obvious: all takings kept, the values of each window counted anew. */
-static void test_counts_as_the_obvious_does(void **state)
+TEST_CASE(test_counts_as_the_obvious_does)
 {
     enum { STEPS = 20000, VALUES = 12 };
     static struct { int64_t at_us; uint64_t value; } taken[STEPS];
@@ -86,7 +85,6 @@ static void test_counts_as_the_obvious_does(void **state)
     uint64_t count = 0, first = 0, random = 777;
     int64_t now_us = SECOND;
 
-    (void)state;
     for (int i = 0; i < STEPS; i++) {
         uint64_t value, others = 0;
         bool seen[VALUES] = {false};
@@ -112,11 +110,10 @@ static void test_counts_as_the_obvious_does(void **state)
 }
 
 /* A bound that is lowered holds for what was taken before: none of the window's values goes on until enough of them are gone. */
-static void test_a_lower_bound_holds_at_once(void **state)
+TEST_CASE(test_a_lower_bound_holds_at_once)
 {
     struct tally *tally = make(1 << 20);
 
-    (void)state;
     for (uint64_t i = 0; i < 4; i++)
         assert_true(takes(tally, i, 4, SECOND * (int64_t)(i + 1)));
     assert_int_equal(room_for(tally, 0, 2, 5 * SECOND, POLICY_NO).wait_us, 3 * SECOND + MINUTE - 5 * SECOND);
@@ -128,11 +125,10 @@ static void test_a_lower_bound_holds_at_once(void **state)
 }
 
 /* A clock that is set back makes no room, and one that is ahead takes none for longer. */
-static void test_time_never_runs_backwards(void **state)
+TEST_CASE(test_time_never_runs_backwards)
 {
     struct tally *tally = make(1 << 20);
 
-    (void)state;
     assert_true(takes(tally, 'a', 1, 100 * MINUTE));
     assert_false(takes(tally, 'b', 1, 0));
     assert_true(takes(tally, 'a', 1, 0));
@@ -141,12 +137,11 @@ static void test_time_never_runs_backwards(void **state)
     tally_free(&tally);
 }
 
-static void test_given_back_fits_again(void **state)
+TEST_CASE(test_given_back_fits_again)
 {
     struct tally *tally = make(1 << 20);
     struct tally_take a = value_of(1, 'a', 1), again = a, third = a;
 
-    (void)state;
     assert_int_equal(tally_take(tally, &a, 1, SECOND), CODE_OK);
     tally_give_back(tally, &a);
     assert_true(takes(tally, 'b', 1, SECOND)); /* the place is free */
@@ -183,12 +178,11 @@ static void test_given_back_fits_again(void **state)
 }
 
 /* A person's word lets the call by: neither has its value a place then, nor do those that have one wait. */
-static void test_beyond_takes_no_place(void **state)
+TEST_CASE(test_beyond_takes_no_place)
 {
     struct tally *tally = make(1 << 20);
     struct tally_take by = value_of(1, 'c', 2);
 
-    (void)state;
     by.beyond = true;
     assert_true(takes(tally, 'a', 2, SECOND));
     assert_true(takes(tally, 'b', 2, SECOND));
@@ -203,12 +197,11 @@ static void test_beyond_takes_no_place(void **state)
 }
 
 /* What a record says counts, however much it is: of more than there are places for, the newest. */
-static void test_the_past_has_places_in_any_case(void **state)
+TEST_CASE(test_the_past_has_places_in_any_case)
 {
     struct tally *tally = make(1 << 22);
     struct tally_stats stats;
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
         struct tally_take past = value_of(1, i, 3);
 
@@ -227,14 +220,13 @@ static void test_the_past_has_places_in_any_case(void **state)
 
 /* ---- as bytes ---- */
 
-static void test_kept_and_read_again(void **state)
+TEST_CASE(test_kept_and_read_again)
 {
     struct tally *tally = make(1 << 20), *again = make(1 << 20), *less = make(64 * 600);
     struct tally_take call = {.key = {.bytes = {9}, .share = {1, 1}}, .most = 1, .amount = 1, .per_us = MINUTE};
     struct buf bytes, same;
     struct span rest;
 
-    (void)state;
     buf_init(&bytes, 1 << 20);
     buf_init(&same, 1 << 20);
     assert_int_equal(tally_take(tally, &call, 1, 1), CODE_OK);
@@ -274,14 +266,13 @@ static void test_kept_and_read_again(void **state)
 
 /* A month of 256 values for each of a thousand principals has room in the gate's table; where there is none, a new value has
  * none, those that are there go on, and nobody takes another's share. */
-static void test_room_is_shared(void **state)
+TEST_CASE(test_room_is_shared)
 {
     struct tally *tally = make((size_t)64 << 20);
     struct tally_stats stats;
     struct policy_room room;
     uint64_t held = 0;
 
-    (void)state;
     for (uint64_t whose = 0; whose < 1000; whose++)
         for (uint64_t i = 0; i < POLICY_VALUES_MAX; i++) {
             struct tally_take take = value_of(whose, i, POLICY_VALUES_MAX);
@@ -339,12 +330,11 @@ static void *race(void *context)
     return NULL;
 }
 
-static void test_workers_never_pass_more_values(void **state)
+TEST_CASE(test_workers_never_pass_more_values)
 {
     pthread_t threads[THREADS];
     uint64_t count = 0;
 
-    (void)state;
     shared = make(1 << 22);
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, race, (void *)(i + 1)), 0);
@@ -359,15 +349,4 @@ static void test_workers_never_pass_more_values(void **state)
     tally_free(&shared);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_have_places), cmocka_unit_test(test_counts_as_the_obvious_does),
-        cmocka_unit_test(test_a_lower_bound_holds_at_once), cmocka_unit_test(test_time_never_runs_backwards),
-        cmocka_unit_test(test_given_back_fits_again), cmocka_unit_test(test_beyond_takes_no_place),
-        cmocka_unit_test(test_the_past_has_places_in_any_case), cmocka_unit_test(test_kept_and_read_again),
-        cmocka_unit_test(test_room_is_shared), cmocka_unit_test(test_workers_never_pass_more_values),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

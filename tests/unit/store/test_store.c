@@ -57,14 +57,13 @@ static int64_t add(struct db *db, const char *key, const char *principal, int64_
     return id;
 }
 
-static void makes_it_private_and_keeps_the_session_key(void **state)
+TEST_CASE_WITH(makes_it_private_and_keeps_the_session_key, make_folder, drop_folder)
 {
     unsigned char first[DIGEST_BYTES], second[DIGEST_BYTES];
     struct why why = {0};
     struct db *db;
     struct stat info;
 
-    (void)state;
     assert_int_equal(store_open(path, DB_READ, &db, &why), CODE_NOT_FOUND);
     db = open_store(DB_CREATE);
     assert_int_equal(stat(path, &info), 0);
@@ -83,12 +82,11 @@ static void makes_it_private_and_keeps_the_session_key(void **state)
     db_close(&db);
 }
 
-static void refuses_newer_and_foreign_files(void **state)
+TEST_CASE_WITH(refuses_newer_and_foreign_files, make_folder, drop_folder)
 {
     struct why why = {0};
     struct db *db = open_store(DB_CREATE);
 
-    (void)state;
     assert_int_equal(db_exec(db, "PRAGMA user_version = 9999"), CODE_OK);
     db_close(&db);
     assert_int_equal(store_open(path, DB_CREATE, &db, &why), CODE_DENIED);
@@ -111,7 +109,7 @@ static int64_t number(struct db *db, const char *sql)
 }
 
 /* 10.10, 11.7: a store that lacks a step is copied as it was before it gets it; who only reads brings none up. */
-static void keeps_what_it_was_before_an_upgrade(void **state)
+TEST_CASE_WITH(keeps_what_it_was_before_an_upgrade, make_folder, drop_folder)
 {
     static const char *const steps[] = {"CREATE TABLE a(x); INSERT INTO a VALUES (7)",
                                         "ALTER TABLE a ADD COLUMN y NOT NULL DEFAULT 8", "nonsense"};
@@ -120,7 +118,6 @@ static void keeps_what_it_was_before_an_upgrade(void **state)
     struct stat info;
     struct db *db;
 
-    (void)state;
     snprintf(old, sizeof old, "%s.step-1", path);
     assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_OK);
     assert_int_equal(store__settle(db, path, true, steps, 1, &why), CODE_OK);
@@ -176,7 +173,7 @@ static enum reason ask(const struct identity_keys *keys, const char *key, const 
 }
 
 /* 1.29 */
-static void keys_are_made_listed_and_revoked(void **state)
+TEST_CASE_WITH(keys_are_made_listed_and_revoked, make_folder, drop_folder)
 {
     static const char *const claims[] = {"red-*", "blue", NULL};
     struct db *db = open_store(DB_CREATE), *other;
@@ -185,7 +182,6 @@ static void keys_are_made_listed_and_revoked(void **state)
     struct why why = {0};
     int64_t before, after, first;
 
-    (void)state;
     first = add(db, "one", "bot", 0, claims);
     add(db, "two", "late", 40, NULL);
     add(db, "three", "gone", 0, NULL);
@@ -219,7 +215,7 @@ static void keys_are_made_listed_and_revoked(void **state)
 }
 
 /* 8.8: each kind of key is looked for among its own. */
-static void keys_of_people_open_no_route(void **state)
+TEST_CASE_WITH(keys_of_people_open_no_route, make_folder, drop_folder)
 {
     struct db *db = open_store(DB_CREATE);
     struct store_key key = {
@@ -233,7 +229,6 @@ static void keys_of_people_open_no_route(void **state)
     struct digest digest;
     int64_t id;
 
-    (void)state;
     add(db, "agent", "bot", 0, NULL);
     digest_init(&digest);
     digest_add(&digest, "person", 6);
@@ -254,13 +249,12 @@ static void keys_of_people_open_no_route(void **state)
     db_close(&db);
 }
 
-static void tells_how_far_the_audit_knows(void **state)
+TEST_CASE_WITH(tells_how_far_the_audit_knows, make_folder, drop_folder)
 {
     struct db *db = open_store(DB_CREATE);
     struct why why = {0};
     int64_t id;
 
-    (void)state;
     assert_int_equal(store_told(db, "agent_key", &id, &why), CODE_OK);
     assert_int_equal(id, 0);
     assert_int_equal(store_set_told(db, "agent_key", 7, &why), CODE_OK);
@@ -270,7 +264,7 @@ static void tells_how_far_the_audit_knows(void **state)
     db_close(&db);
 }
 
-static void survives_no_memory(void **state)
+TEST_CASE_WITH(survives_no_memory, make_folder, drop_folder)
 {
     static const char *const claims[] = {"a*", "b*", NULL};
     struct db *db = open_store(DB_CREATE);
@@ -278,7 +272,6 @@ static void survives_no_memory(void **state)
     struct why why = {0};
     uint64_t allocations;
 
-    (void)state;
     for (int i = 0; i < 70; i++) {
         char text[16];
 
@@ -299,14 +292,13 @@ static void survives_no_memory(void **state)
 }
 
 /* 7.2: the last list of an upstream takes the place of the one before; a route for slugs has the tools of all of them. */
-static void keeps_what_servers_listed(void **state)
+TEST_CASE_WITH(keeps_what_servers_listed, make_folder, drop_folder)
 {
     struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-*"}, {.name = "new"}};
     struct route_names names = {.routes = routes, .count = 3};
     struct db *db = open_store(DB_CREATE);
     struct why why = {0};
 
-    (void)state;
     arena_init(&names.arena, 1 << 20);
     assert_int_equal(store_tools_put(db, SPAN_LIT("shop\0old\0dojo-a\0x\0dojo-b\0y\0other\0z\0"), &why), CODE_OK);
     assert_int_equal(store_tools_put(db, SPAN_LIT("shop\0search\0shop\0get\0shop\0get\0"), &why), CODE_OK);
@@ -322,18 +314,4 @@ static void keeps_what_servers_listed(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(makes_it_private_and_keeps_the_session_key, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(refuses_newer_and_foreign_files, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(keeps_what_it_was_before_an_upgrade, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(keys_are_made_listed_and_revoked, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(keys_of_people_open_no_route, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(tells_how_far_the_audit_knows, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(keeps_what_servers_listed, make_folder, drop_folder),
-        cmocka_unit_test_setup_teardown(survives_no_memory, make_folder, drop_folder),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -130,7 +130,7 @@ static void change(const char *sql)
     assert_int_equal(db_exec(db, sql), CODE_OK);
 }
 
-static void test_opens_where_it_belongs(void **state)
+TEST_CASE_WITH(test_opens_where_it_belongs, open_it, close_it)
 {
     static const char *const moves[] = {
         "UPDATE account SET tenant = 'globex' WHERE id = 1", "UPDATE account SET principal = 'eve' WHERE id = 1",
@@ -142,7 +142,6 @@ static void test_opens_where_it_belongs(void **state)
     struct buf token, whose;
     char text[64];
 
-    (void)state;
     (void)connect_one("ann", "ann's token");
     (void)connect_one("bob", "bob's token");
     assert_int_equal(claim("ann", "a", NOW, text), CODE_OK);
@@ -178,13 +177,12 @@ static void test_opens_where_it_belongs(void **state)
     assert_int_equal(claim("ann", "a", NOW, text), CODE_OK);
 }
 
-static void test_wrong_key(void **state)
+TEST_CASE_WITH(test_wrong_key, open_it, close_it)
 {
     struct why why = {0};
     char text[64];
     uint64_t count;
 
-    (void)state;
     (void)connect_one("ann", "ann's token");
     assert_int_equal(unlink(key_path), 0); /* the store alone */
     assert_int_equal(claim("ann", "a", NOW, text), CODE_NOT_FOUND);
@@ -195,13 +193,12 @@ static void test_wrong_key(void **state)
     assert_int_equal(claim("bob", "a", NOW, text), CODE_OK);
 }
 
-static void test_one_asks(void **state)
+TEST_CASE_WITH(test_one_asks, open_it, close_it)
 {
     struct store_account account = account_of("ann");
     struct why why = {0};
     char text[64];
 
-    (void)state;
     account.id = connect_one("ann", "first");
     account.login = SPAN_LIT("https://id.example.com");
     assert_int_equal(claim("ann", "a", NOW, text), CODE_OK);
@@ -230,13 +227,12 @@ static void tell(void *context, const struct store_account *account)
     told_of++;
 }
 
-static void test_anew(void **state)
+TEST_CASE_WITH(test_anew, open_it, close_it)
 {
     struct why why = {0};
     int64_t last = 0, there;
     char text[64];
 
-    (void)state;
     (void)connect_one("ann", "first");
     (void)connect_one("ann", "second");
     assert_int_equal(claim("ann", "a", NOW, text), CODE_OK);
@@ -261,14 +257,13 @@ static size_t keys_there(void)
 }
 
 /* A turn that ended after any of its steps leaves what opens, and is given again. */
-static void test_keys_turn(void **state)
+TEST_CASE_WITH(test_keys_turn, open_it, close_it)
 {
     struct account_keys keys;
     struct why why = {0};
     char text[64];
     uint64_t count;
 
-    (void)state;
     (void)connect_one("ann", "ann's token");
     must(account_keys_read(path, false, &keys, &why), &why);
     must(account_keys_turn(path, &keys, &why), &why); /* the file has both, the store is sealed by the old one */
@@ -290,13 +285,12 @@ static void test_keys_turn(void **state)
     assert_int_equal(store_accounts_rekey(db, path, &count, &why), CODE_LIMIT);
 }
 
-static void test_file(void **state)
+TEST_CASE_WITH(test_file, open_it, close_it)
 {
     static const char *const wrong[] = {"", "x\n", "00\n"};
     struct account_keys keys;
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(account_keys_read(path, false, &keys, &why), CODE_NOT_FOUND);
     must(account_keys_read(path, true, &keys, &why), &why);
     assert_int_equal(keys.count, 1);
@@ -313,14 +307,13 @@ static void test_file(void **state)
     assert_int_equal(account_keys_read(path, true, &keys, &why), CODE_DENIED);
 }
 
-static void test_browser(void **state)
+TEST_CASE_WITH(test_browser, open_it, close_it)
 {
     struct store_account_ask mine = who("ann"), ask = {.id = 0}, back = who("ann"), others;
     struct why why = {0};
     struct buf texts, url;
     int64_t id, again;
 
-    (void)state;
     buf_init(&texts, 65536);
     buf_init(&url, 4096);
     must(store_account_ask(db, &mine, BROWSER, NOW, &id, &why), &why);
@@ -354,17 +347,4 @@ static void test_browser(void **state)
     buf_fini(&texts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_opens_where_it_belongs, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_wrong_key, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_one_asks, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_anew, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_keys_turn, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_file, open_it, close_it),
-        cmocka_unit_test_setup_teardown(test_browser, open_it, close_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

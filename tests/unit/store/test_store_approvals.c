@@ -140,11 +140,10 @@ static int64_t count(const char *sql)
 }
 
 /* 2.2 */
-static void the_same_call_is_asked_for_once(void **state)
+TEST_CASE_WITH(the_same_call_is_asked_for_once, open_it, close_it)
 {
     struct seen seen;
 
-    (void)state;
     ask(ONE, 'a', 7, NOW);
     ask(ONE, 'a', 7, NOW + 5);
     ask(TWO, 'a', 90, NOW + 9);
@@ -177,11 +176,10 @@ static void the_same_call_is_asked_for_once(void **state)
 }
 
 /* 2.2 */
-static void answers_hold_for_their_time(void **state)
+TEST_CASE_WITH(answers_hold_for_their_time, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_NOT_FOUND);
     ask(ONE, 'a', 7, NOW);
     must(answer(1, true, NOW, MINUTE, &why), &why);
@@ -212,11 +210,10 @@ static void answers_hold_for_their_time(void **state)
 }
 
 /* 4.13 */
-static void what_nobody_can_see_needs_a_word(void **state)
+TEST_CASE_WITH(what_nobody_can_see_needs_a_word, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     params = SPAN_LIT("{\"note\":\"harmle");
     ask(ONE, 'b', 7, NOW);
     assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_DENIED);
@@ -244,12 +241,11 @@ static void what_nobody_can_see_needs_a_word(void **state)
 }
 
 /* 2.2 */
-static void it_is_used_once(void **state)
+TEST_CASE_WITH(it_is_used_once, open_it, close_it)
 {
     struct why why = {0};
     struct seen seen;
 
-    (void)state;
     ask(ONE, 'a', 7, NOW);
     must(answer(1, true, NOW, MINUTE, &why), &why);
     use(ONE, 1, 12, NOW + 1);
@@ -294,11 +290,10 @@ static struct claims claims_of(struct span gate)
 }
 
 /* 2.2: of several gates one has it. */
-static void one_gate_claims_it(void **state)
+TEST_CASE_WITH(one_gate_claims_it, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     ask(ONE, 'a', 7, NOW);
     must(answer(1, true, NOW, MINUTE, &why), &why);
     must(store_approval_claim(db, ONE, 1, NOW, 50, &why), &why);
@@ -326,11 +321,10 @@ static void one_gate_claims_it(void **state)
 }
 
 /* 7.8: nobody has to look at what is decided or has lapsed. */
-static void arguments_go_when_it_is_decided(void **state)
+TEST_CASE_WITH(arguments_go_when_it_is_decided, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     ask(ONE, 'a', 1, NOW);
     ask(ONE, 'b', 2, NOW);
     ask(ONE, 'c', 3, NOW);
@@ -426,13 +420,12 @@ static void decide_some(bool *waits, int64_t last)
 
 /* 7.8: no byte of what is decided is left, and no journal of it; of what waits all is there. With secure_delete alone copies
  * stay in pages from which SQLite has moved a row. */
-static void decided_bytes_are_overwritten(void **state)
+TEST_CASE_WITH(decided_bytes_are_overwritten, open_it, close_it)
 {
     static const size_t sizes[] = {30, 200, 500, 1000, 3000, 5000, 20000, 65000};
     char journal[128];
     bool waits[CALLS + 1] = {false};
 
-    (void)state;
     snprintf(journal, sizeof journal, "%s-journal", path);
     assert_int_equal(db_exec(db, "PRAGMA synchronous = OFF"), CODE_OK);
     for (int64_t i = 1; i <= CALLS; i++) {
@@ -448,12 +441,11 @@ static void decided_bytes_are_overwritten(void **state)
 }
 
 /* 7.8: what finds no room is asked for without arguments, and approved by a word alone. */
-static void what_is_kept_is_bounded(void **state)
+TEST_CASE_WITH(what_is_kept_is_bounded, open_it, close_it)
 {
     static const char text[65536] = "all=no";
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(db_exec(db, "PRAGMA synchronous = OFF"), CODE_OK);
     for (int64_t i = 1; i <= 520; i++) /* 516 of them are 32 MiB */
         ask_marked(i, 65000);
@@ -487,11 +479,10 @@ static void erase_acme(const char *tenant, int64_t before_us, int64_t now_us)
 }
 
 /* 3.5: an erasure of a tenant's values reaches those that the store keeps, of calls before the time that is given. */
-static void arguments_are_erased(void **state)
+TEST_CASE_WITH(arguments_are_erased, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     ask(ONE, 'a', 1, NOW);
     ask(ONE, 'b', 2, NOW);
     ask(ONE, 'c', 3, NOW);
@@ -519,19 +510,4 @@ static void arguments_are_erased(void **state)
         assert_false(look(APPROVALS_ONE, number, NOW + 60).has_arguments);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_same_call_is_asked_for_once, open_it, close_it),
-        cmocka_unit_test_setup_teardown(answers_hold_for_their_time, open_it, close_it),
-        cmocka_unit_test_setup_teardown(what_nobody_can_see_needs_a_word, open_it, close_it),
-        cmocka_unit_test_setup_teardown(it_is_used_once, open_it, close_it),
-        cmocka_unit_test_setup_teardown(one_gate_claims_it, open_it, close_it),
-        cmocka_unit_test_setup_teardown(arguments_go_when_it_is_decided, open_it, close_it),
-        cmocka_unit_test_setup_teardown(decided_bytes_are_overwritten, open_it, close_it),
-        cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, open_it, close_it),
-        cmocka_unit_test_setup_teardown(arguments_are_erased, open_it, close_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -95,11 +95,10 @@ static struct definition_set *load(void)
     return set;
 }
 
-static void each_is_kept_once(void **state)
+TEST_CASE_WITH(each_is_kept_once, open_it, close_it)
 {
     struct store_definitions_put put = tell("pay", OLD, NOW);
 
-    (void)state;
     assert_true(put.fresh == 1 && put.changed == 0);
     put = tell("pay", OLD, NOW + 1);
     assert_true(put.fresh == 0 && !put.is_other);
@@ -112,11 +111,10 @@ static void each_is_kept_once(void **state)
     assert_int_equal(number("SELECT latest FROM definition_state WHERE id = 1"), 1);
 }
 
-static void words_decide_and_stay(void **state)
+TEST_CASE_WITH(words_decide_and_stay, open_it, close_it)
 {
     struct definition_set *set;
 
-    (void)state;
     (void)tell("pay", OLD, NOW);
     assert_null(load());
     say("pay", OLD, true);
@@ -139,13 +137,12 @@ static void words_decide_and_stay(void **state)
 }
 
 /* 11.13: of thousands of tools one was accepted: what is known of the others is not compiled again. */
-static void what_is_known_is_taken_over(void **state)
+TEST_CASE_WITH(what_is_known_is_taken_over, open_it, close_it)
 {
     static const char bound[] = "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"pay\"}";
     struct definition_set *before, *set;
     struct why why = {0};
 
-    (void)state;
     (void)tell("pay", bound, NOW);
     say("pay", bound, true);
     before = load();
@@ -161,12 +158,11 @@ static void what_is_known_is_taken_over(void **state)
 }
 
 /* 9.3: neither the disk nor the audit can be filled by a server that changes its tools all the time. */
-static void a_flood_is_bounded(void **state)
+TEST_CASE_WITH(a_flood_is_bounded, open_it, close_it)
 {
     char text[256];
     uint32_t dropped = 0;
 
-    (void)state;
     (void)tell("pay", OLD, NOW);
     say("pay", OLD, true);
     assert_int_equal(db_exec(db, "BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) "
@@ -199,14 +195,13 @@ static bool counts_last(void)
 }
 
 /* 9.5: what is too large, finds no room or gave way was told all the same, and nobody can accept it. */
-static void what_is_not_kept_was_told(void **state)
+TEST_CASE_WITH(what_is_not_kept_was_told, open_it, close_it)
 {
     static char large[300000];
     struct store_definition_word word = {.is_accepted = true, .by = SPAN_LIT("ann"), .login = SPAN_LIT("root"),
                                          .why = SPAN_LIT("by hand")};
     struct why why = {0};
 
-    (void)state;
     snprintf(large, sizeof large, "{\"name\":\"pay\",\"x\":\"%0*d\"}", 270000, 1);
     (void)tell("pay", OLD, NOW);
     say("pay", OLD, true);
@@ -219,9 +214,8 @@ static void what_is_not_kept_was_told(void **state)
     assert_true(counts_last());
 }
 
-static void what_gives_way_was_told(void **state)
+TEST_CASE_WITH(what_gives_way_was_told, open_it, close_it)
 {
-    (void)state;
     (void)tell("pay", OLD, NOW);
     say("pay", OLD, true);
     (void)tell("pay", NEW, NOW + 1);
@@ -238,16 +232,4 @@ static void what_gives_way_was_told(void **state)
     assert_true(counts_last()); /* it was before */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_is_kept_once, open_it, close_it),
-        cmocka_unit_test_setup_teardown(words_decide_and_stay, open_it, close_it),
-        cmocka_unit_test_setup_teardown(what_is_known_is_taken_over, open_it, close_it),
-        cmocka_unit_test_setup_teardown(a_flood_is_bounded, open_it, close_it),
-        cmocka_unit_test_setup_teardown(what_is_not_kept_was_told, open_it, close_it),
-        cmocka_unit_test_setup_teardown(what_gives_way_was_told, open_it, close_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -108,11 +108,10 @@ static enum code put_text(const char *text, int which)
     "(CAST(printf('%032d', " byte ") AS BLOB), '" principal "', 't', 1, 'anna');"                          \
     "INSERT INTO agent_key_claim SELECT max(id), 'x-*' FROM agent_key;"
 
-static void test_rows_go_to_all(void **state)
+TEST_CASE_WITH(test_rows_go_to_all, open_both, close_both)
 {
     struct buf first, second;
 
-    (void)state;
     buf_init(&first, STORE_FLEET_ROWS_BYTES);
     buf_init(&second, STORE_FLEET_ROWS_BYTES);
     read_off(AGENT("01", "one"), &first);
@@ -129,13 +128,12 @@ static void test_rows_go_to_all(void **state)
     buf_fini(&first);
 }
 
-static void test_a_version_comes_with_its_files_and_before_its_activation(void **state)
+TEST_CASE_WITH(test_a_version_comes_with_its_files_and_before_its_activation, open_both, close_both)
 {
     struct store_fleet_number numbers = {.part = STORE_FLEET_BUT_ACTIVE};
     struct json_text rows;
     struct buf off, out;
 
-    (void)state;
     buf_init(&off, STORE_FLEET_ROWS_BYTES);
     buf_init(&out, STORE_FLEET_ROWS_BYTES);
     read_off("INSERT INTO policy_version(created_us, author, hash) VALUES (1, 'anna', printf('%064d', 1));"
@@ -164,7 +162,7 @@ static void test_a_version_comes_with_its_files_and_before_its_activation(void *
     buf_fini(&off);
 }
 
-static void test_a_definition_is_known_by_what_it_says(void **state)
+TEST_CASE_WITH(test_a_definition_is_known_by_what_it_says, open_both, close_both)
 {
 #define TOLD(id, tool)                                                                                      \
     "INSERT INTO definition(id, upstream, tool, digest, share, bytes, told_us, body) VALUES "               \
@@ -172,7 +170,6 @@ static void test_a_definition_is_known_by_what_it_says(void **state)
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     struct buf off;
 
-    (void)state;
     buf_init(&off, STORE_FLEET_ROWS_BYTES);
     assert_int_equal(db_exec(db[0], TOLD("7", "mail")), CODE_OK);
     assert_int_equal(db_exec(db[1], TOLD("3", "other") TOLD("4", "mail")), CODE_OK);
@@ -195,9 +192,8 @@ static void test_a_definition_is_known_by_what_it_says(void **state)
     buf_fini(&off);
 }
 
-static void test_a_revocation_is_in_nobodys_way(void **state)
+TEST_CASE_WITH(test_a_revocation_is_in_nobodys_way, open_both, close_both)
 {
-    (void)state;
     assert_int_equal(db_exec(db[0], AGENT("01", "one") AGENT("02", "two")), CODE_OK);
     assert_int_equal(store_key_revoke(db[0], 2, "at the node", SPAN_NONE, NOW, &why), CODE_OK); /* row 1 */
     assert_int_equal(put_text("{\"agent_key_revocation\":[{\"key\":1,\"revoked_us\":2,\"revoked_by\":\"anna\","
@@ -209,7 +205,7 @@ static void test_a_revocation_is_in_nobodys_way(void **state)
                      1);
 }
 
-static void test_other_rows_are_refused(void **state)
+TEST_CASE_WITH(test_other_rows_are_refused, open_both, close_both)
 {
     static const char *const bad[] = {
         "{\"secret\":[{\"name\":\"session\",\"value\":\"00\"}]}",
@@ -226,7 +222,6 @@ static void test_other_rows_are_refused(void **state)
         "\"made_us\":1,\"made_by\":\"a\"}]}",                                       /* no digest */
     };
 
-    (void)state;
     assert_int_equal(db_exec(db[0], AGENT("01", "one")), CODE_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_not_equal(put_text(bad[i], 0), CODE_OK);
@@ -245,13 +240,12 @@ static void test_other_rows_are_refused(void **state)
     assert_int_equal(number(db[0], "SELECT count(*) FROM audit_hold"), 1);
 }
 
-static void test_all_of_a_store_goes_in_pieces(void **state)
+TEST_CASE_WITH(test_all_of_a_store_goes_in_pieces, open_both, close_both)
 {
     struct store_fleet_from from = {0};
     size_t rows = 1, pieces = 0;
     bool has = true;
 
-    (void)state;
     assert_int_equal(store_fleet_has_own(db[0], &has, &why), CODE_OK);
     assert_false(has);
     assert_int_equal(db_exec(db[0], "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) "
@@ -297,7 +291,7 @@ static enum code note_id(void *context, const struct store_fleet_command *comman
     return CODE_OK;
 }
 
-static void test_a_command_waits_for_its_end(void **state)
+TEST_CASE_WITH(test_a_command_waits_for_its_end, open_both, close_both)
 {
     const struct store_fleet_command command = {.kind = SPAN_LIT("agent_key"), .rows = SPAN_LIT("{}"), .asked_us = 1,
                                                 .asked_by = SPAN_LIT("anna")};
@@ -305,7 +299,6 @@ static void test_a_command_waits_for_its_end(void **state)
     int64_t first, second, next = 0;
     struct why problem;
 
-    (void)state;
     assert_int_equal(store_fleet_ask(db[0], &command, &first, &why), CODE_OK);
     assert_int_equal(store_fleet_ask(db[0], &command, &second, &why), CODE_OK);
     assert_int_equal(store_fleet_next(db[0], 0, note_id, &next, &why), CODE_OK);
@@ -326,17 +319,4 @@ static void test_a_command_waits_for_its_end(void **state)
     assert_int_equal(store_fleet_next(db[0], 0, note_id, &next, &why), CODE_NOT_FOUND);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_go_to_all, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_a_version_comes_with_its_files_and_before_its_activation, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_a_definition_is_known_by_what_it_says, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_a_revocation_is_in_nobodys_way, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_other_rows_are_refused, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_all_of_a_store_goes_in_pieces, open_both, close_both),
-        cmocka_unit_test_setup_teardown(test_a_command_waits_for_its_end, open_both, close_both),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -135,11 +135,10 @@ static enum store_approval_state state_of(int64_t now_us)
 }
 
 /* 8.8 */
-static void two_people_are_two(void **state)
+TEST_CASE_WITH(two_people_are_two, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     ask('a', 2, NOW);
     /* One, however often and under whatever name, is one. */
     must(word_of(NULL, 1000, NOW, MINUTE), &why);
@@ -160,12 +159,11 @@ static void two_people_are_two(void **state)
 }
 
 /* 8.8 */
-static void names_that_were_shown_tell_people_apart(void **state)
+TEST_CASE_WITH(names_that_were_shown_tell_people_apart, open_it, close_it)
 {
     struct why why = {0};
     int64_t until_us;
 
-    (void)state;
     ask('a', 2, NOW);
     must(word_of("ann", 1000, NOW, MINUTE), &why);
     must(word_of("Ann", 2000, NOW, MINUTE), &why);
@@ -181,11 +179,10 @@ static void names_that_were_shown_tell_people_apart(void **state)
 }
 
 /* 8.8: words count while they last, and none from before a refusal. */
-static void both_hold_at_once(void **state)
+TEST_CASE_WITH(both_hold_at_once, open_it, close_it)
 {
     struct why why = {0};
 
-    (void)state;
     ask('a', 2, NOW);
     must(word_of(NULL, 1, NOW, MINUTE), &why);
     must(word_of(NULL, 2, NOW + MINUTE, MINUTE), &why);
@@ -208,12 +205,11 @@ static void both_hold_at_once(void **state)
 }
 
 /* 8.8 */
-static void nobody_approves_himself(void **state)
+TEST_CASE_WITH(nobody_approves_himself, open_it, close_it)
 {
     const struct span aliases[] = {SPAN_LIT("ann"), SPAN_LIT("Bot")};
     struct why why = {0};
 
-    (void)state;
     authentication = SPAN_LIT("api_key");
     ask('a', 1, NOW);
     speaker = (struct store_person){.aliases = aliases, .alias_count = 2};
@@ -242,9 +238,8 @@ static enum code word_of_known(const char *name, int64_t account, const char *kn
 }
 
 /* 8.8: somebody who is known by a name of another's is that one, also where that is said by a third word. */
-static void who_shares_a_name_is_one(void **state)
+TEST_CASE_WITH(who_shares_a_name_is_one, open_it, close_it)
 {
-    (void)state;
     ask('a', 2, NOW);
     assert_int_equal(word_of_known(NULL, 1000, "ann\n", NOW), CODE_OK); /* her account, */
     assert_int_equal(word_of_known("Ann", 2000, "Ann\n", NOW + 1), CODE_OK); /* her key over an account of many, */
@@ -257,9 +252,8 @@ static void who_shares_a_name_is_one(void **state)
 }
 
 /* 8.8 */
-static void a_third_word_makes_two_one(void **state)
+TEST_CASE_WITH(a_third_word_makes_two_one, open_it, close_it)
 {
-    (void)state;
     ask('a', 3, NOW);
     assert_int_equal(word_of_known("ann", 1, "ann\n", NOW), CODE_OK);
     assert_int_equal(word_of_known("mail", 2, "mail\na@example.com\n", NOW), CODE_OK);
@@ -290,7 +284,7 @@ static struct store_person of_names(const char *names)
 }
 
 /* 12.8: any of the names, each as it is written and whole; nobody else approves, refuses or takes back. */
-static void who_has_none_of_the_names_decides_nothing(void **state)
+TEST_CASE_WITH(who_has_none_of_the_names_decides_nothing, open_it, close_it)
 {
     static const char *const none[] = {
         "", "role:approver\n", "role:approver\nrole:admin\nrole:author\nrole:auditor\nrole:viewer\n", "group:Treasury\n",
@@ -300,7 +294,6 @@ static void who_has_none_of_the_names_decides_nothing(void **state)
     struct store_person own = of_names("group:treasury\n");
     const struct span alias = SPAN_LIT("bot");
 
-    (void)state;
     approvers = SPAN_LIT("group:treasury\ntenant:acme");
     ask('a', 1, NOW);
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
@@ -324,11 +317,10 @@ static void who_has_none_of_the_names_decides_nothing(void **state)
 }
 
 /* 12.8: one person in both groups is one. */
-static void two_groups_are_not_two_people(void **state)
+TEST_CASE_WITH(two_groups_are_not_two_people, open_it, close_it)
 {
     struct store_person both = of_names("group:treasury\ngroup:ops\n");
 
-    (void)state;
     both.name = SPAN_LIT("ann");
     approvers = SPAN_LIT("group:treasury\ngroup:ops");
     ask('a', 2, NOW);
@@ -349,14 +341,13 @@ static struct store_person logged_in(const char *of, const char *as)
 }
 
 /* 12.8: `approvers: self` is a login of the very principal and tenant. */
-static void self_is_a_login_of_who_asks(void **state)
+TEST_CASE_WITH(self_is_a_login_of_who_asks, open_it, close_it)
 {
     static const char *const others[][2] = {{"globex", "bot"}, {"acme", "Bot"}, {"ACME", "bot"}, {"acme", "bot2"}, {"acme", "bo"},
                                             {"", "bot"}, {"acme", ""}, {"", ""}};
     const struct span alias = SPAN_LIT("bot");
     struct store_person person = of_names("role:admin\nrole:approver\nrole:approver:acme\ngroup:self\nself\ntenant:acme\n");
 
-    (void)state;
     approvers = SPAN_LIT("self");
     ask('a', 1, NOW);
     check_word(1, true, &person, "decided by who asks for it, bot of tenant acme");
@@ -391,7 +382,7 @@ static void self_is_a_login_of_who_asks(void **state)
 }
 
 /* 12.8: row by row. */
-static void who_decides_for_a_tenant_sees_no_other(void **state)
+TEST_CASE_WITH(who_decides_for_a_tenant_sees_no_other, open_it, close_it)
 {
     static const struct {
         struct store_person person;
@@ -407,7 +398,6 @@ static void who_decides_for_a_tenant_sees_no_other(void **state)
         {{.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("ann")}, 0},
     };
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         tenant = i % 2 == 0 ? SPAN_LIT("acme") : SPAN_LIT("globex");
         approvers = i >= 2 ? SPAN_LIT("self") : SPAN_NONE;
@@ -436,20 +426,4 @@ static void who_decides_for_a_tenant_sees_no_other(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_people_are_two, open_it, close_it),
-        cmocka_unit_test_setup_teardown(names_that_were_shown_tell_people_apart, open_it, close_it),
-        cmocka_unit_test_setup_teardown(both_hold_at_once, open_it, close_it),
-        cmocka_unit_test_setup_teardown(nobody_approves_himself, open_it, close_it),
-        cmocka_unit_test_setup_teardown(who_shares_a_name_is_one, open_it, close_it),
-        cmocka_unit_test_setup_teardown(a_third_word_makes_two_one, open_it, close_it),
-        cmocka_unit_test_setup_teardown(who_has_none_of_the_names_decides_nothing, open_it, close_it),
-        cmocka_unit_test_setup_teardown(two_groups_are_not_two_people, open_it, close_it),
-        cmocka_unit_test_setup_teardown(self_is_a_login_of_who_asks, open_it, close_it),
-        cmocka_unit_test_setup_teardown(who_decides_for_a_tenant_sees_no_other, open_it, close_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

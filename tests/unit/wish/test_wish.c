@@ -45,14 +45,13 @@ static void count_work(void *context)
     ++*(int *)context;
 }
 
-static void test_each_is_carried_once_in_the_order_they_came(void **state)
+TEST_CASE(test_each_is_carried_once_in_the_order_they_came)
 {
     struct wishes *wishes = table();
     struct wish *wish[3] = {make(1), make(2), make(3)};
     uint64_t ticket[3], none = 0;
     int work = 0;
 
-    (void)state;
     wishes_carry(wishes, count_work, &work);
     assert_int_equal(next(wishes, &none), 0);
     for (size_t i = 0; i < 3; i++) {
@@ -79,13 +78,12 @@ static void test_each_is_carried_once_in_the_order_they_came(void **state)
 }
 
 /* Nobody hears an answer to what was not sent, what was answered before, or what was taken back. */
-static void test_an_answer_is_to_what_was_sent(void **state)
+TEST_CASE(test_an_answer_is_to_what_was_sent)
 {
     struct wishes *wishes = table();
     struct wish *sent = make(1), *gone = make(2), *unsent = make(3);
     uint64_t first, second, none;
 
-    (void)state;
     wishes_put(wishes, sent, NULL);
     wishes_put(wishes, gone, NULL);
     assert_int_equal(next(wishes, &first), 1);
@@ -106,13 +104,12 @@ static void test_an_answer_is_to_what_was_sent(void **state)
 }
 
 /* Whoever is taken back before it was sent is not sent, and who stands behind it is. */
-static void test_what_is_taken_back_is_not_sent(void **state)
+TEST_CASE(test_what_is_taken_back_is_not_sent)
 {
     struct wishes *wishes = table();
     struct wish *wish[3] = {make(1), make(2), make(3)}, *last = make(4);
     uint64_t ticket;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         wishes_put(wishes, wish[i], NULL);
     wishes_drop(wishes, &wish[0]);
@@ -127,13 +124,12 @@ static void test_what_is_taken_back_is_not_sent(void **state)
     wishes_free(&wishes);
 }
 
-static void test_what_waits_too_long_is_away(void **state)
+TEST_CASE(test_what_waits_too_long_is_away)
 {
     struct wishes *wishes = table();
     struct wish *wish = make(1), *heard = make(2);
     uint64_t ticket;
 
-    (void)state;
     wishes_put(wishes, wish, NULL);
     wishes_put(wishes, heard, NULL);
     assert_int_equal(wishes_fate(wishes, wish), WISH_WAITING);
@@ -151,14 +147,13 @@ static void test_what_waits_too_long_is_away(void **state)
     wishes_free(&wishes);
 }
 
-static void test_one_has_room_for_so_many_takes(void **state)
+TEST_CASE(test_one_has_room_for_so_many_takes)
 {
     struct wish_take takes[WISH_TAKES_MAX], take = {.amount = 1};
     struct wishes *wishes = table();
     struct wish *wish = NULL;
     uint64_t ticket;
 
-    (void)state;
     for (uint64_t i = 0; i < WISH_TAKES_MAX; i++) {
         take.amount = i;
         assert_int_equal(wish_add(&wish, &take), CODE_OK);
@@ -214,11 +209,10 @@ static void carry(void *argument)
             (void)sched_yield();
 }
 
-static void test_many_at_once(void **state)
+TEST_CASE(test_many_at_once)
 {
     struct crowd crowd = {.wishes = table()};
 
-    (void)state;
     assert_int_equal(thread_start(&crowd.carrier, "carrier", carry, &crowd, NULL), CODE_OK);
     for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(thread_start(&crowd.threads[i], "worker", work, &crowd, NULL), CODE_OK);
@@ -231,13 +225,4 @@ static void test_many_at_once(void **state)
     wishes_free(&crowd.wishes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_is_carried_once_in_the_order_they_came), cmocka_unit_test(test_an_answer_is_to_what_was_sent),
-        cmocka_unit_test(test_what_is_taken_back_is_not_sent), cmocka_unit_test(test_what_waits_too_long_is_away),
-        cmocka_unit_test(test_one_has_room_for_so_many_takes), cmocka_unit_test(test_many_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
