@@ -73,9 +73,8 @@ static const char *cover(const char *text, const char *filter, size_t wanted)
     "  - {name: c, call: {tool: t, arguments: {a: 2, c: 1}}, expect: {verdict: permit}}\n"
 
 /* 2.4: each test counts for the rules and conditions that it got to. A false one ends the walk, an undecided one does not. */
-static void test_counts(void **state)
+TEST_CASE(test_counts)
 {
-    (void)state;
     assert_string_equal(cover(TEXT, NULL, 4),
                         "p.yaml:3 z permit decided 1 applied 1\n"
                         "  when[0] a max 2/1/1\n"
@@ -89,9 +88,8 @@ static void test_counts(void **state)
 }
 
 /* 9.2: rules for answers are counted as others are, and tests of answers for them. */
-static void test_counts_answers(void **state)
+TEST_CASE(test_counts_answers)
 {
-    (void)state;
     assert_string_equal(cover("policy: p\n"
                               "rules: [{id: p, effect: permit, match: {tools: [t]}}]\n"
                               "answers:\n"
@@ -109,11 +107,10 @@ static void test_counts_answers(void **state)
 }
 
 /* 2.4: what the filter leaves out is not seen. */
-static void test_filter(void **state)
+TEST_CASE(test_filter)
 {
     const char *told;
 
-    (void)state;
     told = cover(TEXT, "t*", 2);
     assert_non_null(strstr(told, "when[0] a max 0/1/1\n"));
     assert_non_null(strstr(told, "z permit decided 0 applied 0\n"));
@@ -122,12 +119,11 @@ static void test_filter(void **state)
 }
 
 /* Whichever allocation fails: CODE_NOMEM and nothing kept. */
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct court court;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     court_open(&court, TEXT);
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         struct coverage *coverage;
@@ -143,13 +139,4 @@ static void test_memory(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_counts_answers),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -37,12 +37,11 @@ static char *explain(struct court *court, const char *arguments)
 }
 
 /* 1.22: the walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
-static void test_words(void **state)
+TEST_CASE(test_words)
 {
     struct court court;
     const char *words;
 
-    (void)state;
     court_open(&court, POLICY);
     words = explain(&court, "{\"a\":3,\"b\":\"xx\"}");
     holds(words, "bot of tenant acme asks tools/call t of shop");
@@ -112,11 +111,10 @@ static void test_long_gist(void)
 }
 
 /* 12.13: one sentence: the verdict, the rule with its file and line, the value that decided. */
-static void test_gist(void **state)
+TEST_CASE(test_gist)
 {
     struct court court;
 
-    (void)state;
     court_open(&court, POLICY);
     assert_string_equal(gist_of(&court, "{\"a\":1}", "t"), "permit (permitted) by rule p (p.yaml:5): 1 of `a` fits max 5");
     assert_string_equal(gist_of(&court, "{\"a\":1,\"b\":\"a drop\"}", "t"),
@@ -158,12 +156,11 @@ static void test_gist(void **state)
 }
 
 /* 2.4: what is asked, what an absent value counts as, which operator decided, which rules are just missed, what else applies. */
-static void test_more_words(void **state)
+TEST_CASE(test_more_words)
 {
     struct court court;
     const char *words;
 
-    (void)state;
     court_open(&court,
                "policy: p\nrules:\n"
                "  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: n, is: integer, min: 1, max: 5, optional: true}]}\n"
@@ -188,14 +185,13 @@ static void test_more_words(void **state)
 }
 
 /* 2.4: what conditions ask beyond arguments, and what they saw; nothing of an agent's reaches the terminal as it is. */
-static void test_facts(void **state)
+TEST_CASE(test_facts)
 {
     struct court court;
     struct question question = plain_question();
     struct buf out;
     char words[4096];
 
-    (void)state;
     court_open(&court,
                "policy: p\nrules:\n"
                "  - {id: a, effect: permit, match: {tools: [t]}, when: [{client: [10.0.0.0/8]},\n"
@@ -223,7 +219,7 @@ static void test_facts(void **state)
 }
 
 /* 2.4: the same walk as a document. */
-static void test_document(void **state)
+TEST_CASE(test_document)
 {
     struct court court;
     struct question question = plain_question();
@@ -231,7 +227,6 @@ static void test_document(void **state)
     struct buf out;
     char text[8192];
 
-    (void)state;
     court_open(&court, POLICY);
     buf_init(&out, 1 << 20);
     question.root = court_tree(&court, SPAN_LIT("{\"a\":9,\"b\":\"y\"}"));
@@ -256,14 +251,13 @@ static void test_document(void **state)
 }
 
 /* One walk: whatever is explained is what policy_eval says. */
-static void test_same_as_eval(void **state)
+TEST_CASE(test_same_as_eval)
 {
     static const char *const arguments[] = {"{}", "{\"a\":1}", "{\"a\":9}", "{\"a\":\"drop\"}",
                                             "{\"b\":\"y\"}", "{\"a\":[],\"b\":1}"};
     static struct verdict evaluated;
     struct court court;
 
-    (void)state;
     court_open(&court, POLICY);
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
         evaluated = *judge_args(&court, arguments[i]);
@@ -278,14 +272,13 @@ static void test_same_as_eval(void **state)
 }
 
 /* Long and many values are shortened, between code points. */
-static void test_shortened(void **state)
+TEST_CASE(test_shortened)
 {
     struct court court;
     char json[2048];
     size_t at = (size_t)snprintf(json, sizeof json, "{\"x\":\"a");
     const char *words;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         at += (size_t)snprintf(json + at, sizeof json - at, "\xc3\xa4");
     at += (size_t)snprintf(json + at, sizeof json - at, "\",\"y\":[0");
@@ -310,13 +303,12 @@ static void note(void *context, const struct policy_test_result *result)
 }
 
 /* 1.22: `tests:` with their defaults; `rule: null` is default deny. */
-static void test_cases(void **state)
+TEST_CASE(test_cases)
 {
     struct court court;
     char text[1024] = "";
     size_t passed, failed;
 
-    (void)state;
     court_open(&court,
                "policy: p\n"
                "rules:\n"
@@ -357,12 +349,11 @@ static void *take_and_give(void *context)
 }
 
 /* References are counted from any thread; the last one frees. */
-static void test_references(void **state)
+TEST_CASE(test_references)
 {
     struct court court;
     pthread_t threads[2];
 
-    (void)state;
     court_open(&court, POLICY);
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, policy_ref(court.policy)), 0);
@@ -374,7 +365,7 @@ static void test_references(void **state)
 }
 
 /* 4.19: which parts of the answer the audit leaves out is said before there is one. */
-static void test_answers(void **state)
+TEST_CASE(test_answers)
 {
     static const struct { const char *tool, *said, *listed; } cases[] = {
         {"read", "\nredacted in the audit, of the answer: $.content[*].text, note\n", "[\"$.content[*].text\",\"note\"]"},
@@ -383,7 +374,6 @@ static void test_answers(void **state)
     struct question question = plain_question();
     struct court court;
 
-    (void)state;
     court_open(&court, "policy: p\n"
                        "rules: [{id: a, effect: permit}]\n"
                        "redact:\n"
@@ -425,7 +415,7 @@ static void test_answers(void **state)
 
 /* 9.2: which rule finds what where, in words and as a document; nothing of what the answer holds is in either, not even where it
  * stands in a member's name, in JSON inside a text or behind a decoder. */
-static void test_what_comes_back(void **state)
+TEST_CASE(test_what_comes_back)
 {
     static const char answer_text[] =
         "{\"content\":[{\"text\":\"{\\\"card\\\":\\\"is " SECRET "\\\",\\\"" SECRET "\\\":{\\\"x\\\":\\\"" SECRET "\\\"}}\"},"
@@ -438,7 +428,6 @@ static void test_what_comes_back(void **state)
     struct court court;
     struct buf out, json;
 
-    (void)state;
     court_open(&court, BACK);
     buf_init(&out, 1 << 20);
     buf_init(&json, 1 << 20);
@@ -469,15 +458,4 @@ static void test_what_comes_back(void **state)
     court_close(&court);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_what_comes_back),
-        cmocka_unit_test(test_gist),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_more_words), cmocka_unit_test(test_facts), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
-        cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

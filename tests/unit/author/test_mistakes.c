@@ -103,11 +103,10 @@ static void look_through(const char *path)
     buf_fini(&text);
 }
 
-static void test_mistakes(void **state)
+TEST_CASE(test_mistakes)
 {
     glob_t found;
 
-    (void)state;
     assert_int_equal(glob("tests/mistakes/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++)
         look_through(found.gl_pathv[i]);
@@ -116,9 +115,4 @@ static void test_mistakes(void **state)
     assert_true(looked_at >= MISTAKES_LEAST);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mistakes)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -22,7 +22,7 @@ static const char *tidy(const char *text)
     return buf_peek(&out).at;
 }
 
-static void test_order(void **state)
+TEST_CASE(test_order)
 {
     static const char *const text =
         "tests:\n- {expect: {rule: r, verdict: hold}, call: {arguments: {z: 1, a: 2}, tool: t, tenant: x}, name: n}\n"
@@ -31,7 +31,6 @@ static void test_order(void **state)
         "  match: {tools: [t], tenants: [x]}\n  effect: require_approval\n  id: r\n  only_args: [z, a]\n"
         "lists: {z: [1], a: [2]}\npolicy: p\n";
 
-    (void)state;
     assert_string_equal(tidy(text),
         "policy: p\nlists: {z: [1], a: [2]}\nrules:\n  - id: r\n    effect: require_approval\n"
         "    match: {tenants: [x], tools: [t]}\n"
@@ -54,7 +53,7 @@ static void expect_same_hashes(const char *text, const char *written)
 }
 
 /* An approval that was given before goes on after the file was written anew. */
-static void test_hashes(void **state)
+TEST_CASE(test_hashes)
 {
     static const char *const head = "policy: p\nlists: {few: [b, a]}\npatterns: {x: 'a+'}\nrules:\n  - ";
     static const char *const texts[] = {
@@ -66,7 +65,6 @@ static void test_hashes(void **state)
     };
     char text[1024];
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         snprintf(text, sizeof text, "%s%s", head, texts[i]);
         assert_string_not_equal(tidy(text), text);
@@ -75,11 +73,10 @@ static void test_hashes(void **state)
 }
 
 /* Another order of values is another rule. */
-static void test_other_hashes(void **state)
+TEST_CASE(test_other_hashes)
 {
     struct court a, b;
 
-    (void)state;
     court_open(&a, "policy: p\nrules: [{id: r, effect: require_approval, match: {tools: [t, u]}}]\n");
     court_open(&b, "policy: p\nrules: [{id: r, effect: require_approval, match: {tools: [t, v]}}]\n");
     assert_false(span_equals(a.policy->rules[0].people.rule_hash, b.policy->rules[0].people.rule_hash));
@@ -87,13 +84,12 @@ static void test_other_hashes(void **state)
     court_close(&b);
 }
 
-static void test_refused(void **state)
+TEST_CASE(test_refused)
 {
     static const char *const texts[] = {"policy: [a\n", "- a\n", "", "a: &x 1\n", "a: 1\na: 2\n"};
     struct faults faults;
     struct buf out;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         buf_init(&out, 1 << 20);
         faults_init(&faults);
@@ -104,11 +100,10 @@ static void test_refused(void **state)
 }
 
 /* Written once, the sets that are handed out stay. */
-static void test_shipped(void **state)
+TEST_CASE(test_shipped)
 {
     glob_t found;
 
-    (void)state;
     assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct buf text;
@@ -126,13 +121,12 @@ static void test_shipped(void **state)
 }
 
 /* Each allocation that fails is told, and no half of a text is taken for the whole. */
-static void test_no_memory(void **state)
+TEST_CASE(test_no_memory)
 {
     static const char *const text = "# c\npolicy: p   # d\n"
                                     "lists: {z: ['a', \"b c\"]}\nrules:\n- {effect: permit, id: r, match: {tools: [t]}}\n";
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         struct faults faults;
         struct buf out;
@@ -150,12 +144,4 @@ static void test_no_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_hashes), cmocka_unit_test(test_other_hashes),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_shipped), cmocka_unit_test(test_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

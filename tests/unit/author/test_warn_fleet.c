@@ -28,9 +28,8 @@ static void expect(const char *rule, const char *said)
 }
 
 /* Each call under a limit over the fleet is asked at its centre. */
-static void test_limits(void **state)
+TEST_CASE(test_limits)
 {
-    (void)state;
     expect(PERMIT("limit: {calls: 601, per: minute}"), "`r` permits more than 10 calls a second");
     expect(PERMIT("limit: {calls: 600, per: minute}"), NULL);
     expect(PERMIT("limit: {calls: 601, per: minute, scope: node}"), NULL);
@@ -39,17 +38,11 @@ static void test_limits(void **state)
 }
 
 /* What was called at another gate is not known. */
-static void test_session(void **state)
+TEST_CASE(test_session)
 {
-    (void)state;
     expect(FORBID(", by: [principal]"), "`session`");
     expect(FORBID(""), "`session`"); /* by correlation, too */
     expect(FORBID(", by: [session]"), NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limits), cmocka_unit_test(test_session)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

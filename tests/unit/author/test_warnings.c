@@ -51,7 +51,7 @@ static void expect_none(const char *text)
 
 #define NEVER "can never apply"
 
-static void test_never(void **state)
+TEST_CASE(test_never)
 {
     static const char *const fires[] = {
         PERMIT("match: {tools: [a], methods: [ping]}"),
@@ -110,7 +110,6 @@ static void test_never(void **state)
     };
     char text[1024];
 
-    (void)state;
     for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
         snprintf(text, sizeof text, HEAD "%s", fires[i]);
         expect_warning(text, AT, NEVER);
@@ -121,9 +120,8 @@ static void test_never(void **state)
     }
 }
 
-static void test_decode(void **state)
+TEST_CASE(test_decode)
 {
-    (void)state;
     expect_warning(HEAD WHEN("{arg: a, decode: [html], is: string}"), AT, "`decode` changes nothing");
     expect_warning(HEAD WHEN("{arg: a, decode: [html], max: 5, exists: true}"), AT, "`decode` changes nothing");
     expect_none(HEAD WHEN("{arg: a, decode: [html], not_matches: x}"));
@@ -131,9 +129,8 @@ static void test_decode(void **state)
 }
 
 /* 7.4: a rule that has ended says nothing any more; one that will end covers nothing for good. */
-static void test_until(void **state)
+TEST_CASE(test_until)
 {
-    (void)state;
     expect_warning(HEAD PERMIT("match: {tools: [t]}, until: 2001-01-01T00:00:00Z"), AT, "permits nothing any more");
     expect_warning(HEAD FORBID("match: {tools: [t]}, until: {zone: UTC, at: 2001-01-01}"), AT, "no longer stops a call");
     expect_none(HEAD PERMIT("match: {tools: [t]}, until: 2101-01-01T00:00:00Z"));
@@ -141,9 +138,8 @@ static void test_until(void **state)
 }
 
 /* 7.4: what looks like a variable and is none. */
-static void test_braces(void **state)
+TEST_CASE(test_braces)
 {
-    (void)state;
     expect_warning(HEAD WHEN("{arg: a, starts_with: 'x{principle}'}"), AT, "did you mean `{principal}`?");
     expect_warning(HEAD WHEN("{arg: a, in: [x, '{user}']}"), AT, "variables are {principal}, {tenant}, {upstream} and {agent}");
     expect_warning(HEAD WHEN("{arg: a, under: '/{home}'}"), AT, "stands for itself");
@@ -156,9 +152,8 @@ static void test_braces(void **state)
 }
 
 /* 12.6: what looks like the name of a value and is an object. */
-static void test_names_no_value(void **state)
+TEST_CASE(test_names_no_value)
 {
-    (void)state;
     expect_warning(HEAD WHEN("{arg: a, in: [{arg: b}, 7]}"), AT, "names no value");
     expect_warning(HEAD WHEN("{arg: a, equals: {arg: b, plus: 1d}}"), AT, "names no value");
     expect_warning(HEAD WHEN("{arg: a, not_equals: {meta: b}}"), AT, "names no value");
@@ -166,9 +161,8 @@ static void test_names_no_value(void **state)
     expect_none(HEAD WHEN("{arg: a, in: [{arg: b, other: c}, {}, [arg]]}"));
 }
 
-static void test_ports(void **state)
+TEST_CASE(test_ports)
 {
-    (void)state;
     expect_warning(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b]}, absent: ignored}]"), AT, "`ports: any`");
     expect_warning(HEAD WHEN("{not: {arg: a, url: {schemes: [ftp]}}}"), AT, "`ports: any`");
     expect_none(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b], ports: any}, absent: ignored}]"));
@@ -188,9 +182,8 @@ static void expect_covered(const char *permit, const char *forbid, bool covered)
     expect_warning(text, AT, covered ? "the forbid `f` covers all its calls" : NULL);
 }
 
-static void test_covered(void **state)
+TEST_CASE(test_covered)
 {
-    (void)state;
     expect_covered("tools: [x], tenants: [a]", "match: {tools: ['*', y]}", true);
     expect_covered("tools: [send_mail]", "match: {tools: ['send_*']}", true);
     expect_covered("tools: [send_mail]", "match: {tools: [{regex: mail}]}", true);
@@ -206,9 +199,8 @@ static void test_covered(void **state)
     expect_covered("methods: [resources/read]", "match: {tools: ['*']}", false);
 }
 
-static void test_unused(void **state)
+TEST_CASE(test_unused)
 {
-    (void)state;
     expect_warning("policy: p\npatterns: {x: a}\n", 2, "pattern `x` is used by no rule");
     expect_warning("policy: p\nlists: {x: [a]}\n", 2, "list `x` is used by no rule");
     expect_none("policy: p\npatterns: {x: a}\nlists: {l: [a]}\nrules:\n"
@@ -216,9 +208,8 @@ static void test_unused(void **state)
                 "when: [{arg: a, matches: {pattern: x}, in: {list: l}}]}\n");
 }
 
-static void test_absence(void **state)
+TEST_CASE(test_absence)
 {
-    (void)state;
     expect_warning(HEAD FORBID("when: [{arg: a, equals: 1}]"), AT, "where `a` is absent");
     expect_warning(HEAD FORBID("when: [{not: {arg: '$.a[*].b', matches: x}}]"), AT, "where `$.a[*].b` is absent");
     expect_none(HEAD FORBID("when: [{arg: a, equals: 1, absent: applies}]"));
@@ -248,9 +239,8 @@ static void expect_alike(const char *dimension, const char *a, const char *b, bo
     expect_warning(text, AT + 1, said);
 }
 
-static void test_look_alike(void **state)
+TEST_CASE(test_look_alike)
 {
-    (void)state;
     expect_alike("tools", "send_mail", "Send_mail", false, "differ in case only");
     expect_alike("tools", "send_mail", "send_mai1", false, "they read the same");
     expect_alike("tools", "delete_file", "delete_flie", false, "one slip apart");
@@ -278,7 +268,7 @@ static void test_look_alike(void **state)
 }
 
 /* 5.5: every method can be named, and a slip in its name is told. */
-static void test_methods(void **state)
+TEST_CASE(test_methods)
 {
     static const char *const names[] = {
 #define X(name, agent, server, id) name,
@@ -287,7 +277,6 @@ static void test_methods(void **state)
     };
     char text[400], said[80];
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(text, sizeof text, HEAD PERMIT("match: {methods: ['%s']}"), names[i]);
         expect_none(text);
@@ -303,11 +292,10 @@ static void test_methods(void **state)
 #define TOOL(more) "  - {id: tool, effect: permit, match: {tools: [t], " more "}}\n"
 #define BEGIN(more) "  - {id: begin, effect: permit, match: {" more "}}\n"
 
-static void test_protocol(void **state)
+TEST_CASE(test_protocol)
 {
     static const char said[] = "permits tools where no rule permits `initialize`";
 
-    (void)state;
     expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]"), 3, said);
     expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]") BEGIN("upstreams: [mail], methods: [protocol]"), 3, said);
     expect_warning("policy: p\nrules:\n" TOOL("tenants: [a]") BEGIN("tenants: ['b*'], methods: [protocol]"), 3, said);
@@ -338,9 +326,8 @@ static void expect_untested(const char *text, bool untested)
     assert_true(said == untested);
 }
 
-static void test_untested(void **state)
+TEST_CASE(test_untested)
 {
-    (void)state;
     expect_untested(HEAD PERMIT("match: {tools: [t]}"), true);
     expect_untested(HEAD PERMIT("match: {tools: [t]}") TEST("u", "deny"), true);
     expect_untested(HEAD PERMIT("match: {tools: [t]}") "  - {id: f, effect: forbid, match: {tools: [t], tenants: [test]}}\n"
@@ -353,12 +340,11 @@ static void test_untested(void **state)
 }
 
 /* Those that need a look come before those that are many. */
-static void test_order(void **state)
+TEST_CASE(test_order)
 {
     char text[8192] = "policy: p\nrules:\n";
     size_t len = strlen(text);
 
-    (void)state;
     for (int i = 0; i < 30; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, "  - {id: r.%d, effect: forbid, match: {tools: [t%d]}}\n", i, i);
     snprintf(text + len, sizeof text - len, "  - {id: z, effect: permit, match: {tools: [t1]}}\n");
@@ -370,12 +356,11 @@ static void test_order(void **state)
 }
 
 /* Whichever allocation fails: CODE_NOMEM, never a policy that was not looked at. */
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     static struct faults faults;
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth++) {
         struct policy *policy;
 
@@ -391,7 +376,7 @@ static void test_memory(void **state)
 }
 
 /* 7.3: a permit that bounds nothing, since a wider one takes all its calls; one without a match; what looks like a variable. */
-static void test_wide(void **state)
+TEST_CASE(test_wide)
 {
 #define WIDE(more) "  - {id: w, effect: permit, " more "}\n"
     static const char *const swallowed[][2] = {
@@ -420,7 +405,6 @@ static void test_wide(void **state)
     };
     char text[1024];
 
-    (void)state;
     for (size_t i = 0; i < sizeof swallowed / sizeof *swallowed; i++) {
         snprintf(text, sizeof text, HEAD "%s%s", swallowed[i][0], swallowed[i][1]);
         expect_warning(text, AT, "the permit `r` bounds nothing: `w` (p.yaml:5) permits all its calls");
@@ -435,7 +419,7 @@ static void test_wide(void **state)
     expect_none(HEAD PERMIT("match: {methods: ['*']}"));
 }
 
-static void test_variables(void **state)
+TEST_CASE(test_variables)
 {
     static const char *const fires[] = {
         WHEN("{arg: a, equals: '${USER}'}"), WHEN("{arg: a, under: ['/home/${user.name}/']}"), WHEN("{any: [{arg: a, glob: 'x${A}*'}]}"),
@@ -448,7 +432,6 @@ static void test_variables(void **state)
         PERMIT("match: {tools: [{regex: 'a\\${b}'}]}"),
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
         char text[512];
 
@@ -466,14 +449,13 @@ static void test_variables(void **state)
 }
 
 /* Where a configuration has many routes, permits name theirs. */
-static void test_everywhere(void **state)
+TEST_CASE(test_everywhere)
 {
     static const char text[] = HEAD PERMIT("match: {tools: [t]}") WIDE("match: {tools: [u], upstreams: ['*']}");
     struct policy_file file = {.path = SPAN_LIT("p.yaml"), .text = span_text(text)};
     struct policy *policy;
     struct faults faults;
 
-    (void)state;
     for (size_t routes = 0; routes < 3; routes++) {
         unsigned found = 0;
 
@@ -490,10 +472,9 @@ static void test_everywhere(void **state)
 }
 
 /* 9.2 */
-static void test_answers(void **state)
+TEST_CASE(test_answers)
 {
 #define ANSWERS(rule) HEAD "answers:\n  - " rule "\n"
-    (void)state;
     expect_warning(ANSWERS("{id: r, effect: redact, when: [{value: '$..*', keys: true, matches: x}]}"), 5, "can only withhold");
     expect_warning(ANSWERS("{id: r, effect: redact, when: [{size: result, max: 5}]}"), 5, "can only withhold");
     expect_warning(ANSWERS("{id: r, effect: redact, when: [{value: x, is: number}]}"), 5, "can only withhold");
@@ -509,7 +490,7 @@ static void test_answers(void **state)
 
 /* 12.12: a hole is told with a value that passes; nothing is told where something beside it stops that value. What fires stands
  * in tests/mistakes/holes.yaml, too. */
-static void test_holes(void **state)
+TEST_CASE(test_holes)
 {
     static const struct { const char *rule, *said; } fires[] = {
         {WHEN("{arg: path, starts_with: /srv/data}"), "takes `/srv/data/../../etc/shadow`, by `starts_with` of `path`; write path: {under"},
@@ -547,7 +528,6 @@ static void test_holes(void **state)
     };
     char text[1024];
 
-    (void)state;
     for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
         snprintf(text, sizeof text, HEAD "%s", fires[i].rule);
         expect_warning(text, AT, fires[i].said);
@@ -558,19 +538,4 @@ static void test_holes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wide), cmocka_unit_test(test_holes),
-        cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_everywhere),
-        cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
-        cmocka_unit_test(test_absence), cmocka_unit_test(test_look_alike), cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_until),
-        cmocka_unit_test(test_braces),
-        cmocka_unit_test(test_names_no_value), cmocka_unit_test(test_ports), cmocka_unit_test(test_answers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

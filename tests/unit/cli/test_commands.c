@@ -63,11 +63,10 @@ static void expect(const char *line, int status, const char *part)
         fail_msg("%s: status %d, said %s", line, got, said);
 }
 
-static void commands_are_found_or_guessed(void **state)
+TEST_CASE(commands_are_found_or_guessed)
 {
     const struct command *command = NULL;
 
-    (void)state;
     assert_int_equal(read_words("key list --json", &command), OPTIONS_GO);
     assert_ptr_equal(command->run, cmd_key_list);
     assert_int_equal(read_words("version", &command), OPTIONS_GO);
@@ -81,9 +80,8 @@ static void commands_are_found_or_guessed(void **state)
     expect("key", STATUS_USAGE, "usage: callgate key COMMAND");
 }
 
-static void help_is_given_of_what_is_named(void **state)
+TEST_CASE(help_is_given_of_what_is_named)
 {
-    (void)state;
     expect("help --all", STATUS_DONE, "  key          keys of agents and people: create, list, revoke\n");
     expect("help", STATUS_DONE, "usage: callgate COMMAND");
     expect("help version", STATUS_DONE, "usage: callgate version");
@@ -117,11 +115,10 @@ static int split(char *line, char **argv)
 }
 
 /* 12.15: the first screen has eight commands at most, each with an example that can be typed. */
-static void first_screen_is_short(void **state)
+TEST_CASE(first_screen_is_short)
 {
     size_t count = 0;
 
-    (void)state;
     for (const struct command *one = commands; one->words != NULL; one++) {
         const struct command *command;
         static struct asked asked;
@@ -153,14 +150,13 @@ static const struct option *option_of(const struct usage *usage, const char *nam
 }
 
 /* 12.15: what was spelled otherwise is understood and is no name of something else; what is new is one of the command's. */
-static void old_spellings_name_new_ones(void **state)
+TEST_CASE(old_spellings_name_new_ones)
 {
     static char typed[2][16];
     char *argv[] = {typed[0], typed[1], (char *)"--limit=2", NULL};
     const struct command *command;
     size_t options = 0;
 
-    (void)state;
     for (const struct spelling *one = commands_were; one->was != NULL; one++) {
         static struct asked asked;
         char line[64], *words[8], **now;
@@ -222,9 +218,8 @@ static bool is_same(const struct option *a, const struct option *b, bool is_one_
 }
 
 /* A name is one thing: of one type, with one default, in one member of what was asked, and that has no other name. */
-static void a_name_is_one_thing(void **state)
+TEST_CASE(a_name_is_one_thing)
 {
-    (void)state;
     for (const struct command *one = commands; one->words != NULL; one++)
         for (const struct option *option = one->run != NULL ? command_usage(one)->options : NULL;
              option != NULL && option->name != NULL; option++)
@@ -242,9 +237,8 @@ static void a_name_is_one_thing(void **state)
 }
 
 /* Whatever answers does so as JSON, whatever changes something takes the reason, and what goes on despite something needs it. */
-static void commands_take_what_all_take(void **state)
+TEST_CASE(commands_take_what_all_take)
 {
-    (void)state;
     for (const struct command *one = commands; one->words != NULL; one++) {
         const struct usage *usage = command_usage(one);
         const struct option *why;
@@ -270,12 +264,11 @@ static void commands_take_what_all_take(void **state)
 }
 
 /* 12.15: each shell's script names each command and option; what shells make of it is asked in 03-installed. */
-static void completions_name_everything(void **state)
+TEST_CASE(completions_name_everything)
 {
     const struct command *command;
     static struct asked asked;
 
-    (void)state;
     expect("completion", STATUS_USAGE, "usage: callgate completion bash|zsh|fish");
     for (const char *const *shell = (const char *const[]){"bash", "zsh", "fish", NULL}; *shell != NULL; shell++) {
         char script[1 << 17], words[2][16] = {"completion"}, *argv[] = {words[0], words[1], NULL};
@@ -413,12 +406,11 @@ static bool was_touched(int watch)
 
 /* What takes words is given the path of a file: it is opened, and made, by no command that somebody may give over the socket.
  * What takes a file is refused to him before anything is done. */
-static void no_option_of_a_guest_opens_a_file(void **state)
+TEST_CASE_WITH(no_option_of_a_guest_opens_a_file, make_folder, remove_folder)
 {
     int watch = inotify_init1(IN_NONBLOCK), commands_tried = 0, words = 0, files = 0;
     char missing[128];
 
-    (void)state;
     snprintf(missing, sizeof missing, "%s/other", folder);
     assert_true(inotify_add_watch(watch, trap, IN_OPEN) >= 0);
     for (const struct command *command = commands; command->words != NULL; command++) {
@@ -445,14 +437,13 @@ static void no_option_of_a_guest_opens_a_file(void **state)
 }
 
 /* The same trap does catch what is no guest's: else nothing above means anything. */
-static void the_trap_catches(void **state)
+TEST_CASE_WITH(the_trap_catches, make_folder, remove_folder)
 {
     int watch = inotify_init1(IN_NONBLOCK);
     const struct command *command = NULL;
     static struct asked asked;
     char word[128], *argv[] = {(char *)"policy", (char *)"check", word, NULL};
 
-    (void)state;
     snprintf(word, sizeof word, "--config=%s", trap);
     assert_true(inotify_add_watch(watch, trap, IN_OPEN) >= 0);
     argv[1] = (char *)"list";
@@ -464,11 +455,10 @@ static void the_trap_catches(void **state)
 }
 
 /* 11.9: whether a command is to be given over the socket, its store and its trail are said by one reading of the configuration. */
-static void the_configuration_is_read_once(void **state)
+TEST_CASE_WITH(the_configuration_is_read_once, make_folder, remove_folder)
 {
     static const char *const lines[] = {"key list", "audit query", "policy list", "audit stats"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         static struct asked asked;
         char copy[32], *argv[3] = {copy, NULL, NULL}, events[4096];
@@ -498,11 +488,10 @@ static void the_configuration_is_read_once(void **state)
 }
 
 /* A database that somebody names is opened where the gate is, and so is no guest's, whatever stands before it. */
-static void no_operand_of_a_guest_is_a_file_of_the_gates(void **state)
+TEST_CASE(no_operand_of_a_guest_is_a_file_of_the_gates)
 {
     static const struct command_guest guest = {.actor = {.name = "ada"}, .read = read_nothing};
 
-    (void)state;
     command_serve(&guest);
     expect("audit query /tmp/other.db", STATUS_USAGE, "\"/tmp/other.db\" is too much");
     expect("audit show 1 /tmp/other.db", STATUS_USAGE, "\"/tmp/other.db\" is too much");
@@ -513,19 +502,4 @@ static void no_operand_of_a_guest_is_a_file_of_the_gates(void **state)
                 fail_msg("%s cannot be given over the socket: it needs the file %s there", command->words, one->name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_found_or_guessed),
-        cmocka_unit_test(help_is_given_of_what_is_named),
-        cmocka_unit_test(first_screen_is_short), cmocka_unit_test(completions_name_everything),
-        cmocka_unit_test(old_spellings_name_new_ones),
-        cmocka_unit_test(a_name_is_one_thing), cmocka_unit_test(commands_take_what_all_take),
-        cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_configuration_is_read_once, make_folder, remove_folder),
-        cmocka_unit_test(no_operand_of_a_guest_is_a_file_of_the_gates),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -60,16 +60,14 @@ static void told_through_a_pipe(void)
     close(ends[1]);
 }
 
-static void a_log_has_no_bar(void **state)
+TEST_CASE(a_log_has_no_bar)
 {
-    (void)state;
     told_through_a_pipe();
     assert_string_equal(said, "");
 }
 
-static void a_program_is_told_lines(void **state)
+TEST_CASE(a_program_is_told_lines)
 {
-    (void)state;
     progress_as_json(true);
     told_through_a_pipe();
     progress_as_json(false);
@@ -83,11 +81,10 @@ static const struct { uint64_t done, total; const char *drawn; } bars[] = {
     {300, 0, "\r\033[Kreading: 300, "},
 };
 
-static void a_terminal_has_a_bar_until_the_end(void **state)
+TEST_CASE(a_terminal_has_a_bar_until_the_end)
 {
     static const char wiped[] = "\r\033[K";
 
-    (void)state;
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
         int terminal = posix_openpt(O_RDWR | O_NOCTTY), line = -1;
 
@@ -105,13 +102,4 @@ static void a_terminal_has_a_bar_until_the_end(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_log_has_no_bar),
-        cmocka_unit_test(a_program_is_told_lines),
-        cmocka_unit_test(a_terminal_has_a_bar_until_the_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

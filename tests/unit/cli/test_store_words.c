@@ -4,7 +4,7 @@
 #include "store/store.h"
 #include "fakes/cm.h"
 
-static void a_hold_that_comes_meanwhile_counts(void **state)
+TEST_CASE(a_hold_that_comes_meanwhile_counts)
 {
     const struct store_hold hold = {.held_us = 1, .tenant = SPAN_LIT("acme"), .held_by = SPAN_LIT("ann"), .why = SPAN_LIT("w")};
     struct store_retirement retirement = {.shipped = -1, .first = 1, .last = 9, .actor = SPAN_LIT("bob"), .why = SPAN_LIT("tape")};
@@ -12,7 +12,6 @@ static void a_hold_that_comes_meanwhile_counts(void **state)
     struct db *db;
     int64_t id;
 
-    (void)state;
     assert_int_equal(store_open(":memory:", DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(store_holds_newest(db, &retirement.newest_hold, &why), CODE_OK);
     assert_int_equal(store_hold_add(db, &hold, &id, &why), CODE_OK);
@@ -25,9 +24,4 @@ static void a_hold_that_comes_meanwhile_counts(void **state)
     db_close(&db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_hold_that_comes_meanwhile_counts)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

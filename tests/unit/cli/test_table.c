@@ -68,9 +68,8 @@ static void print(const char *columns_of_terminal, bool as_json)
     assert_int_equal(table.rows, 2);
 }
 
-static void a_document_is_a_row_or_a_line(void **state)
+TEST_CASE(a_document_is_a_row_or_a_line)
 {
-    (void)state;
     print("100", false);
     assert_string_equal(said, " number  name         expires  says\n"
                               "      7  a\\u001b[31m  never    one\n"
@@ -87,11 +86,10 @@ static void a_document_is_a_row_or_a_line(void **state)
                               "{\"id\":1234567,\"name\":\"\xe6\xbc\xa2\xe5\xad\x97\",\"expires\":null}\n");
 }
 
-static void nothing_is_no_table(void **state)
+TEST_CASE(nothing_is_no_table)
 {
     struct table table;
 
-    (void)state;
     listen_to();
     TABLE_BEGIN(&table, columns, false);
     assert_int_equal(table_end(&table), CODE_OK);
@@ -99,12 +97,11 @@ static void nothing_is_no_table(void **state)
     assert_string_equal(said, "");
 }
 
-static void a_document_is_told_in_sentences(void **state)
+TEST_CASE(a_document_is_told_in_sentences)
 {
     struct doc *doc = row_of(3, "Ann\n", "why not");
     struct told told;
 
-    (void)state;
     doc_bool(doc, "active", true);
     doc_bool(doc, "old", false);
     doc_int(doc, "failed", 0);
@@ -121,12 +118,11 @@ static void a_document_is_told_in_sentences(void **state)
     doc_free(&doc);
 }
 
-static void numbers_are_drawn_where_there_is_room(void **state)
+TEST_CASE(numbers_are_drawn_where_there_is_room)
 {
     static const struct table_column drawn[] = {{.title = "name"}, {.title = "", .key = "id", .is_bar = true}, {.title = "id"}};
     const char *const wide[] = {"60", "10", NULL};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct table table;
         struct doc *rows[] = {row_of(8, "all", NULL), row_of(3, "some", NULL)};
@@ -183,12 +179,11 @@ static const struct { const char *words, *text; } forms[] = {
     {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
 };
 
-static void lists_forms_and_brackets(void **state)
+TEST_CASE(lists_forms_and_brackets)
 {
     struct doc *doc = doc_object(), *list, *pair;
     struct told told;
 
-    (void)state;
     doc_text(doc, "name", SPAN_LIT("a\x1b" "b"));
     doc_text(doc, "state", SPAN_LIT("old"));
     doc_text(doc, "long", SPAN_LIT("0123456789"));
@@ -228,15 +223,4 @@ static void lists_forms_and_brackets(void **state)
     doc_free(&doc);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_document_is_a_row_or_a_line),
-        cmocka_unit_test(nothing_is_no_table),
-        cmocka_unit_test(a_document_is_told_in_sentences),
-        cmocka_unit_test(numbers_are_drawn_where_there_is_room),
-        cmocka_unit_test(lists_forms_and_brackets),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -9,7 +9,7 @@
 
 #define NOW_US INT64_C(1700000000123456) /* 2023-11-14T22:13:20.123456Z */
 
-static void test_times(void **state)
+TEST_CASE(test_times)
 {
     static const struct {
         const char *text, *meant;
@@ -29,7 +29,6 @@ static void test_times(void **state)
     };
     struct why why = {""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[CLOCK_TEXT_BYTES];
         int64_t time_us;
@@ -42,7 +41,7 @@ static void test_times(void **state)
     }
 }
 
-static void test_what_is_no_time(void **state)
+TEST_CASE(test_what_is_no_time)
 {
     static const char *const cases[] = {
         "", "2", "h", "-2h", "Yesterday", "tomorrow", "20231114", "99999999999999999999", "-1700000000", "1700000000.5",
@@ -52,7 +51,6 @@ static void test_what_is_no_time(void **state)
         "2023-11-14T08:09+24:00", "2023-11-14x", "999999999999d",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct why why = {""};
         int64_t time_us = 0;
@@ -64,7 +62,7 @@ static void test_what_is_no_time(void **state)
 }
 
 /* How long ago is told by what is easy to read: each unit up to two of the next. */
-static void test_ages(void **state)
+TEST_CASE(test_ages)
 {
     static const struct {
         int64_t seconds;
@@ -74,7 +72,6 @@ static void test_ages(void **state)
         {86400 * 30, "30 d"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[WHEN_AGE_BYTES];
 
@@ -82,9 +79,4 @@ static void test_ages(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_what_is_no_time), cmocka_unit_test(test_ages)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -13,14 +13,13 @@
 #define HOSTILE "<b a='\"`&\xe2\x80\xae\x1b>"
 #define ESCAPED "&lt;b a=&#39;&quot;&#96;&amp;\\u202e\\u001b&gt;"
 
-static void what_is_told_is_no_markup(void **state)
+TEST_CASE(what_is_told_is_no_markup)
 {
     static const char words[] = "<p title=\"{x}\">{x}</p>[<i>{x:cut 3}</i>]{*o}<b>{@}={.:json}</b>{/}";
     struct doc *doc = doc_object(), *object;
     struct told told;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 4096);
     doc_text(doc, "x", SPAN_LIT(HOSTILE));
     object = doc_add_object(doc, "o");
@@ -65,9 +64,8 @@ static bool puts_text(const char *brace)
     return brace[-1] != '\\' && strchr("?!*/", brace[1]) == NULL;
 }
 
-static void places_are_texts_or_in_quotes(void **state)
+TEST_CASE(places_are_texts_or_in_quotes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         const char *tag = NULL;
         bool in_quotes = false, in_place = false;
@@ -92,11 +90,10 @@ static void places_are_texts_or_in_quotes(void **state)
 }
 
 /* 13.1: under 100 KiB in all. */
-static void all_of_it_is_small(void **state)
+TEST_CASE(all_of_it_is_small)
 {
     size_t bytes = strlen(texts_css) + strlen(texts_js) + strlen(texts_icon);
 
-    (void)state;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
         bytes += strlen(pages[i].text);
     assert_in_range(bytes, 10000, 100 * 1024);
@@ -122,11 +119,10 @@ static bool ask(const char *target, const char *cookie, const char *form)
     return request_read(&reader.head, span_text(form), &arena, &request);
 }
 
-static void queries_and_forms_are_read_in_one_way(void **state)
+TEST_CASE(queries_and_forms_are_read_in_one_way)
 {
     static const char *const wrong[] = {"/?a=%", "/?a=%4", "/?a=%zz", "/?a=%00", "/?a=%c0%80", "/?a=1&a=2", "/?%61=1&a=2", NULL};
 
-    (void)state;
     assert_true(ask("/calls?text=a+b%2Bc%C3%A4&tool=&x", "", NULL));
     assert_true(span_is(request_field(&request, "text"), "a b+c\xc3\xa4") && span_is(request.path, "/calls"));
     assert_true(request_field(&request, "tool").at != NULL && request_field(&request, "tool").len == 0);
@@ -138,9 +134,8 @@ static void queries_and_forms_are_read_in_one_way(void **state)
             fail_msg("%s is read", wrong[i]);
 }
 
-static void a_cookie_counts_once(void **state)
+TEST_CASE(a_cookie_counts_once)
 {
-    (void)state;
     assert_true(ask("/", "Cookie: a=1; callgate=xyz; callgate-1=u\r\n", NULL));
     assert_true(span_is(request_cookie(&request, "callgate"), "xyz") && span_is(request_cookie(&request, "callgate-1"), "u"));
     assert_true(request_cookie(&request, "b").len == 0);
@@ -150,11 +145,10 @@ static void a_cookie_counts_once(void **state)
 
 /* ---- commands ---- */
 
-static void values_are_no_options(void **state)
+TEST_CASE(values_are_no_options)
 {
     struct words words;
 
-    (void)state;
     words_begin(&words, &arena);
     words_add_all(&words, "audit query --json");
     words_add(&words, "tenant", SPAN_LIT("--config=/etc/passwd"));
@@ -168,11 +162,10 @@ static void values_are_no_options(void **state)
     assert_true(words.is_short);
 }
 
-static void lines_become_a_list(void **state)
+TEST_CASE(lines_become_a_list)
 {
     struct answer answer = {.status = 0};
 
-    (void)state;
     buf_init(&answer.out, 1024);
     buf_init(&answer.said, 1024);
     assert_string_equal(answer_array(&answer, &arena), "[]");
@@ -183,12 +176,11 @@ static void lines_become_a_list(void **state)
 
 /* ---- sessions ---- */
 
-static void sessions_end_by_themselves(void **state)
+TEST_CASE(sessions_end_by_themselves)
 {
     struct session session, found;
     char cookie[SESSIONS_SECRET_BYTES], once[SESSIONS_SECRET_BYTES];
 
-    (void)state;
     session_init(&session);
     session.has_login = buf_add(&session.login, "key", 4) == CODE_OK;
     session.roles = 1;
@@ -251,18 +243,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_told_is_no_markup),
-        cmocka_unit_test(places_are_texts_or_in_quotes),
-        cmocka_unit_test(all_of_it_is_small),
-        cmocka_unit_test(queries_and_forms_are_read_in_one_way),
-        cmocka_unit_test(a_cookie_counts_once),
-        cmocka_unit_test(values_are_no_options),
-        cmocka_unit_test(lines_become_a_list),
-        cmocka_unit_test(sessions_end_by_themselves),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -57,12 +57,11 @@ static int had(size_t at)
     return atomic_load(&asks[at].had);
 }
 
-static void nobody_has_more_than_are_free(void **state)
+TEST_CASE(nobody_has_more_than_are_free)
 {
     static const struct { uint64_t whose; bool has; } all[] = {
         {1, true}, {1, true}, {1, true}, {1, false}, {2, true}, {2, true}, {2, false}, {1, false}, {3, true}, {3, false}, {4, false}};
 
-    (void)state;
     places_init(&places, 6, 8);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         assert_int_equal(places_take(&places, all[i].whose, 1), all[i].has);
@@ -71,9 +70,8 @@ static void nobody_has_more_than_are_free(void **state)
     assert_true(places_take(&places, 4, 1));
 }
 
-static void who_comes_first_goes_first(void **state)
+TEST_CASE(who_comes_first_goes_first)
 {
-    (void)state;
     atomic_store(&turn, 0);
     places_init(&places, 2, 8);
     assert_true(places_take(&places, 1, 0));
@@ -97,9 +95,8 @@ static void who_comes_first_goes_first(void **state)
 }
 
 /* One address waits for no more turns than are left to others, and so another still finds one. */
-static void one_address_does_not_fill_the_queue(void **state)
+TEST_CASE(one_address_does_not_fill_the_queue)
 {
-    (void)state;
     places_init(&places, 2, 4);
     assert_true(places_take(&places, 1, 0) && places_take(&places, 2, 0));
     begin(0, 1, 300);
@@ -115,13 +112,4 @@ static void one_address_does_not_fill_the_queue(void **state)
     assert_true(had(2) > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_has_more_than_are_free),
-        cmocka_unit_test(who_comes_first_goes_first),
-        cmocka_unit_test(one_address_does_not_fill_the_queue),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -12,11 +12,10 @@ static void assert_tokens(const struct session *session, const char *login, cons
     assert_true(span_is(buf_peek(&session->refresh), refresh));
 }
 
-static void a_provider_may_keep_what_renews(void **state)
+TEST_CASE(a_provider_may_keep_what_renews)
 {
     struct session session;
 
-    (void)state;
     session_init(&session);
     session_take(&session, SPAN_LIT("first"), SPAN_LIT("renews"));
     assert_tokens(&session, "first", "renews");
@@ -29,12 +28,11 @@ static void a_provider_may_keep_what_renews(void **state)
     session_fini(&session);
 }
 
-static void who_it_is_is_asked_anew(void **state)
+TEST_CASE(who_it_is_is_asked_anew)
 {
     struct session session, seen, other;
     struct span cookie;
 
-    (void)state;
     session_init(&session);
     session_init(&seen);
     session_init(&other);
@@ -57,12 +55,4 @@ static void who_it_is_is_asked_anew(void **state)
     session_fini(&session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_provider_may_keep_what_renews),
-        cmocka_unit_test(who_it_is_is_asked_anew),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, arrive, leave)
+#define TEST(name) TEST_CASE_WITH(name, arrive, leave)
 #define FLEET "0123456789abcdef0123456789abcdef"
 #define NODES 3 /* the last one has left with change 1 */
 #define SECOND INT64_C(1000000)

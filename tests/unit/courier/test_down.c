@@ -12,12 +12,11 @@
     "\"agent_key_claim\":[{\"key\":1,\"glob\":\"x-*\"}]}"
 #define REVOKED(key) "{\"agent_key_revocation\":[{\"key\":" key ",\"revoked_us\":2,\"revoked_by\":\"anna\",\"why\":null}]}"
 
-static void test_a_command_counts_on_all(void **state)
+TEST(test_a_command_counts_on_all)
 {
     struct why said;
     int64_t first, second;
 
-    (void)state;
     settle();
     first = ask(&nodes[0], "key", AGENT("0a0b", "one"), NULL);
     second = ask(&nodes[1], "key", AGENT("0c0d", "two"), NULL);
@@ -79,13 +78,12 @@ static int64_t load_and_ask(struct node *node, const char *text, const char *wit
     return id;
 }
 
-static void test_active_on_all_or_nowhere(void **state)
+TEST(test_active_on_all_or_nowhere)
 {
     struct down_state at;
     struct why said, why = {0};
     int64_t id;
 
-    (void)state;
     turn(&nodes[1]); /* it lives, and then says nothing for thirty seconds */
     id = load_and_ask(&nodes[0], POLICY, NULL);
     turn(&nodes[0]);
@@ -122,12 +120,11 @@ static void test_active_on_all_or_nowhere(void **state)
 }
 
 /* Somebody else's version became active while this one lay in the outbox. */
-static void test_nobody_takes_back_what_others_did(void **state)
+TEST(test_nobody_takes_back_what_others_did)
 {
     struct why said;
     int64_t first = load_and_ask(&nodes[0], POLICY, NULL), second;
 
-    (void)state;
     second = load_and_ask(&nodes[1], POLICY "  - {id: p.b, effect: permit, match: {tools: [b]}}\n", NULL);
     settle();
     settle();
@@ -138,7 +135,7 @@ static void test_nobody_takes_back_what_others_did(void **state)
 }
 
 /* A version that does not compile at a node is active nowhere; --without, and that node says so. */
-static void test_a_node_that_cannot(void **state)
+TEST(test_a_node_that_cannot)
 {
     struct down_state at;
     struct why said, why = {0};
@@ -146,7 +143,6 @@ static void test_a_node_that_cannot(void **state)
     char *text;
     int64_t id;
 
-    (void)state;
     buf_init(&rows, STORE_FLEET_ROWS_BYTES);
     load(&nodes[0], POLICY, &rows);
     buf_add_byte(&rows, '\0');
@@ -200,7 +196,7 @@ static void prepare(void)
     assert_int_equal(here(&nodes[1], "SELECT count(*) FROM fleet_change"), 2);
 }
 
-static void test_each_trick_of_the_superuser(void **state)
+TEST(test_each_trick_of_the_superuser)
 {
     static const struct { const char *what, *sql, *says; } tricks[] = {
         {"a signature stripped", "UPDATE callgate.change SET signature = '' WHERE number = 3", "not signed"},
@@ -251,7 +247,6 @@ static void test_each_trick_of_the_superuser(void **state)
          "text, signature, signer) VALUES (7, '{}', '', 'gate-1')", "not signed"},
     };
 
-    (void)state;
     prepare();
     run(owner, "DROP TABLE IF EXISTS public.kept; CREATE TABLE public.kept AS SELECT number, text, signature, signer FROM "
                "callgate.change");
@@ -305,7 +300,7 @@ static void plant(const struct node *by, const struct node *as, const char *flee
     plant_behind(&end, by, as, fleet, rows);
 }
 
-static void test_who_may_sign(void **state)
+TEST(test_who_may_sign)
 {
     static const char *const bad[] = {
         "{\"secret\":[{\"name\":\"session\",\"value\":\"00\"}]}", "{\"agent_key\":[{\"id\":1}]}",
@@ -313,7 +308,6 @@ static void test_who_may_sign(void **state)
         "{\"fleet_change\":[{\"number\":9}]}", REVOKED("77"),
     };
 
-    (void)state;
     prepare();
     turn(&nodes[1]);
     plant(&nodes[2], &nodes[2], FLEET, AGENT("0909", "eve")); /* of a node that left with change 1 */
@@ -348,12 +342,11 @@ static void test_who_may_sign(void **state)
 
 /* The key of a node that left with change 1 counts for a change 1. Who has it, and the centre, shows a node that is new a past of
  * his own: it is none of the chain that the roster's signer had seen. */
-static void test_another_past_for_who_is_new(void **state)
+TEST(test_another_past_for_who_is_new)
 {
     const struct store_fleet_end none = {.number = 0};
     struct store_fleet_end end;
 
-    (void)state;
     (void)ask(&nodes[0], "key", AGENT("0a0b", "one"), NULL);
     turn(&nodes[0]);
     (void)ask(&nodes[0], "key", AGENT("0c0d", "two"), NULL);
@@ -392,12 +385,11 @@ static void test_another_past_for_who_is_new(void **state)
 }
 
 /* Answers, nodes and questions of his own making stop no version, and make none active. */
-static void test_forged_answers(void **state)
+TEST(test_forged_answers)
 {
     struct why said;
     int64_t id;
 
-    (void)state;
     settle();
     id = load_and_ask(&nodes[0], POLICY, NULL);
     turn(&nodes[0]);
@@ -428,13 +420,12 @@ static void test_forged_answers(void **state)
 }
 
 /* Commands that were left before they ended make room for others. */
-static void test_who_gives_up_makes_room(void **state)
+TEST(test_who_gives_up_makes_room)
 {
     const struct store_fleet_answer left = {.problem = SPAN_LIT("left")};
     struct why said, why = {0};
     int64_t id;
 
-    (void)state;
     turn(&nodes[1]); /* it lives, and answers nothing */
     for (int i = 0; i < 20; i++) {
         id = load_and_ask(&nodes[0], POLICY, NULL);
@@ -449,9 +440,8 @@ static void test_who_gives_up_makes_room(void **state)
 
 /* ---- what was lost, and what was there before ---- */
 
-static void test_a_centre_of_yesterday(void **state)
+TEST(test_a_centre_of_yesterday)
 {
-    (void)state;
     prepare();
     turn(&nodes[1]);
     run(owner, "DROP TABLE IF EXISTS public.kept; CREATE TABLE public.kept AS SELECT number, text, signature FROM "
@@ -467,12 +457,11 @@ static void test_a_centre_of_yesterday(void **state)
     assert_int_equal(here(&nodes[1], "SELECT count(*) FROM agent_key_revocation"), 1);
 }
 
-static void test_a_first_node_brings_its_store(void **state)
+TEST(test_a_first_node_brings_its_store)
 {
     struct why why;
     char sql[512];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         snprintf(sql, sizeof sql, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) INSERT INTO "
                                   "agent_key("
@@ -494,26 +483,18 @@ static void test_a_first_node_brings_its_store(void **state)
     assert_int_equal(here(&nodes[0], "SELECT count(*) FROM agent_key"), 700);
 }
 
-static void test_a_store_is_of_one_fleet(void **state)
+TEST(test_a_store_is_of_one_fleet)
 {
     const struct down_self self = {.store = nodes[0].store, .fleet = SPAN_LIT("fedcba9876543210fedcba9876543210"),
                                    .node = SPAN_LIT("gate-1"), .key = nodes[0].key, .roster = &members};
     struct down *down;
     struct why why;
 
-    (void)state;
     assert_int_equal(down_new(&self, &down, &why), CODE_DENIED);
     assert_null(down);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_command_counts_on_all), TEST(test_active_on_all_or_nowhere), TEST(test_nobody_takes_back_what_others_did),
-        TEST(test_a_node_that_cannot), TEST(test_each_trick_of_the_superuser), TEST(test_who_may_sign),
-        TEST(test_another_past_for_who_is_new), TEST(test_forged_answers), TEST(test_who_gives_up_makes_room),
-        TEST(test_a_centre_of_yesterday), TEST(test_a_first_node_brings_its_store), TEST(test_a_store_is_of_one_fleet),
-    };
-
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }

@@ -83,12 +83,11 @@ static void look(const char *refused)
         fail_msg("\"%s\" where \"%s\" was to be said", roster.refused.text, refused);
 }
 
-static void test_the_newest_that_is_signed(void **state)
+TEST(test_the_newest_that_is_signed)
 {
     unsigned char other[SIGN_PUBLIC_BYTES];
     struct why why;
 
-    (void)state;
     root = make_key(root_public);
     stranger = make_key(other);
     open_roster();
@@ -153,7 +152,5 @@ static void test_the_newest_that_is_signed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_the_newest_that_is_signed)};
-
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }

@@ -140,7 +140,7 @@ static int64_t last_of(const char *table, const char *by)
     return number(sql);
 }
 
-static void test_cosigned(void **state)
+TEST_CASE_WITH(test_cosigned, join, part)
 {
     struct note_key key = {.name = ""};
     struct pg_rows *rows;
@@ -148,7 +148,6 @@ static void test_cosigned(void **state)
     struct note note;
     uint64_t time_s;
 
-    (void)state;
     make_rows(10);
     ship_marks();
     assert_string_equal(look_as(1), "");
@@ -177,9 +176,8 @@ static void test_cosigned(void **state)
 }
 
 /* Who was not heard of for a minute is skipped, and whoever comes next goes on from what others cosigned. Alone there is none. */
-static void test_silent(void **state)
+TEST_CASE_WITH(test_silent, join, part)
 {
-    (void)state;
     make_rows(5);
     ship_marks();
     assert_string_equal(look_as(1), "");
@@ -201,12 +199,11 @@ static void test_silent(void **state)
 }
 
 /* Rows changed at the centre, or a checkpoint of another past by the node's own key: it does not go on. Once told, it stays. */
-static void test_forked(void **state)
+TEST_CASE_WITH(test_forked, join, part)
 {
     struct why why = {""};
     bool is_forked;
 
-    (void)state;
     make_rows(5);
     ship_marks();
     assert_string_equal(look_as(1), "");
@@ -231,11 +228,10 @@ static void test_forked(void **state)
 }
 
 /* Checkpoints that are not the node's, rows that went, and an end that was cut off: not cosigned, and said. */
-static void test_not_believed(void **state)
+TEST_CASE_WITH(test_not_believed, join, part)
 {
     int64_t cosigned;
 
-    (void)state;
     make_rows(5);
     ship_marks();
     assert_string_equal(look_as(1), "");
@@ -264,7 +260,7 @@ static void test_not_believed(void **state)
 }
 
 /* Nobody may do more than is his: not as another node's witness, not with another's name, no rows of another's. */
-static void test_rights(void **state)
+TEST_CASE_WITH(test_rights, join, part)
 {
     static const char *const others[] = {
         "SELECT callgate.cosign('gate-3', 1, 'x')", "SELECT callgate.cosign('gate-2', 1, 'x')",
@@ -279,7 +275,6 @@ static void test_rights(void **state)
     };
     struct why why = {""};
 
-    (void)state;
     make_rows(3);
     ship_marks();
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -322,12 +317,11 @@ static void put_later(const struct sign_key *key)
 
 /* The centre has a checkpoint that this node did not make: of a trail that was set back, which it has signed itself; or of
  * somebody else's making, which makes no fork of it. */
-static void test_set_back(void **state)
+TEST_CASE_WITH(test_set_back, join, part)
 {
     struct why why = {""};
     bool more;
 
-    (void)state;
     make_rows(5);
     ship_marks();
     for (int i = 0; i < 2; i++) {
@@ -347,14 +341,8 @@ static void test_set_back(void **state)
     assert_int_equal(number("SELECT count(*) FROM callgate.trail_fork WHERE node = 'gate-1' AND told_by = 'gate-1'"), 1);
 }
 
-#define FLEET_TEST(name) cmocka_unit_test_setup_teardown(name, join, part)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        FLEET_TEST(test_cosigned), FLEET_TEST(test_silent), FLEET_TEST(test_forked), FLEET_TEST(test_not_believed), FLEET_TEST(test_rights),
-        FLEET_TEST(test_set_back),
-    };
-
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }

@@ -193,21 +193,19 @@ static void check_row(const struct row *row)
     diff_free(&diff);
 }
 
-static void test_words(void **state)
+TEST_CASE(test_words)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_row(&rows[i]);
 }
 
 /* 4.21: of the names in one condition those are told that stand for something else now, and no others. */
-static void test_definitions(void **state)
+TEST_CASE(test_definitions)
 {
 #define BOTH "rules: [{id: r, effect: permit, when: [{any: [{arg: a, in: {list: l}}, {arg: b, matches: {pattern: dot}}]}]}]\n"
     struct diff *diff = compare("policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y]}\n" BOTH,
                                 "policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y, z]}\n" BOTH);
 
-    (void)state;
     if (diff->change_count != 1)
         show(diff);
     assert_int_equal(diff->change_count, 1);
@@ -217,7 +215,7 @@ static void test_definitions(void **state)
 }
 
 /* 9.4: what a label stands for, in `match` and of the calls before; calls of the label are tried. */
-static void test_labels(void **state)
+TEST_CASE(test_labels)
 {
 #define LABELLED "rules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n" \
     "  - {id: r, effect: forbid, match: {labels: [out]}}\n" \
@@ -225,7 +223,6 @@ static void test_labels(void **state)
     struct diff *diff = compare("policy: p\nlabels: {in: [read], out: [send]}\n" LABELLED,
                                 "policy: p\nlabels: {in: [read], out: [send, {upstreams: [web], tools: [post]}]}\n" LABELLED);
 
-    (void)state;
     if (diff->change_count != 2 || diff->flip_count != 1)
         show(diff);
     assert_int_equal(diff->change_count, 2);
@@ -277,9 +274,8 @@ static void expect_changes(const char *before, const char *after, const struct c
                    sizeof (const struct counted[]){__VA_ARGS__} / sizeof(struct counted))
 #define TESTS(...) "tests:\n  - {name: t, call: {tool: t, arguments: {n: 6}}, expect: {verdict: permit}" __VA_ARGS__ "}\n"
 
-static void test_several(void **state)
+TEST_CASE(test_several)
 {
-    (void)state;
     /* two bounds of one argument, in entries of their own */
     EXPECT(PERMIT("when: [{arg: n, min: 2}, {arg: n, max: 5}]"), PERMIT("when: [{arg: n, min: 1}, {arg: n, max: 6}]"),
            {"asks `n`: min 1; it asked `n`: min 2", DIFF_PERMITS, true, true},
@@ -322,7 +318,7 @@ static void test_several(void **state)
 }
 
 /* What several rules have in common is told once, and what has another name only is no new rule. */
-static void test_shared(void **state)
+TEST_CASE(test_shared)
 {
 #define FORMS "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, words: {forms: ['ls [-{l}] F']}}]}\n"
 #define NAMED "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, path: src}]}\n"
@@ -334,7 +330,6 @@ static void test_shared(void **state)
     struct diff *diff = compare("policy: p\npatterns: {w: 'aa'}\n" TWO, "policy: p\npatterns: {w: 'ab'}\n" TWO);
     struct span also;
 
-    (void)state;
     if (diff->change_count != 2)
         show(diff);
     assert_int_equal(diff->change_count, 2); /* of the permits, and of the forbid */
@@ -372,12 +367,11 @@ static void test_shared(void **state)
 }
 
 /* Tests of one call with another past are different calls. */
-static void test_past(void **state)
+TEST_CASE(test_past)
 {
 #define LIMIT(calls) RULE("permit", "match: {tools: [t]}, limit: {calls: " calls ", per: minute}") \
     "tests:\n  - {name: first, call: {tool: t}, expect: {verdict: permit}}\n" \
     "  - {name: sixth, call: {tool: t, spent: {r: 5}}, expect: {verdict: permit}}\n"
-    (void)state;
     EXPECT(LIMIT("5"), LIMIT("9"), {"`limit` is now {calls 9, per minute}; it was {calls 5, per minute}", DIFF_PERMITS, true, false});
     EXPECT(RULE("permit", "match: {tools: [t]}, when: [{arg: n, max: 5}], limit: {calls: 5, per: minute}") TESTS(),
            RULE("permit", "match: {tools: [t]}, when: [{arg: n, max: 7}], limit: {calls: 6, per: minute}") TESTS(),
@@ -386,7 +380,7 @@ static void test_past(void **state)
 }
 
 /* Blanks, comments, quotes, the order of members, of rules and of names, names of patterns, tests: none is a difference. */
-static void test_same(void **state)
+TEST_CASE(test_same)
 {
     static const char *const pairs[][2] = {
         {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 5}]")},
@@ -398,7 +392,6 @@ static void test_same(void **state)
          "expect: {verdict: deny}}]\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct diff *diff = compare(pairs[i][0], pairs[i][1]);
 
@@ -445,12 +438,11 @@ static enum verdict_kind judge_call(struct policy *policy, const struct question
 }
 
 /* Each flip's example is a call that `policy explain --call` takes, and both sides say of it what the flip says. */
-static void test_examples(void **state)
+TEST_CASE(test_examples)
 {
     struct diff *diff = compare(BIG_BEFORE, BIG_AFTER);
     static struct faults faults;
 
-    (void)state;
     assert_true(diff->flip_count >= 4);
     assert_int_equal(diff->test_probes, 2);
     assert_int_equal(diff->left_out, 0);
@@ -478,7 +470,7 @@ static void test_examples(void **state)
 }
 
 /* A call is YAML or JSON: with all that JSON may hold, and places where it is plain. */
-static void test_call_text(void **state)
+TEST_CASE(test_call_text)
 {
     static const struct {
         const char *text, *value; /* as canonical JSON; NULL: refused */
@@ -494,7 +486,6 @@ static void test_call_text(void **state)
     };
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows_of_calls / sizeof *rows_of_calls; i++) {
         struct policy_file file = {SPAN_LIT("call"), span_text(rows_of_calls[i].text)};
         struct policy *holder;
@@ -519,7 +510,7 @@ static void test_call_text(void **state)
 
 /* 9.2: rules for answers are compared as others are; what they do is shown by tests' answers, and by some that are made, none of
  * which is told. */
-static void test_answers(void **state)
+TEST_CASE(test_answers)
 {
 #define CARDS(effect, more) \
     "  - {id: cards, effect: " effect ", match: {tools: [t" more "]}, when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
@@ -542,7 +533,6 @@ static void test_answers(void **state)
         {ANSWERS(""), ANSWERS("answers:\n" CARDS("flag", "") ONE), DIFF_NOTHING, "is new", ANSWER_NONE, ANSWER_FLAG},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct diff *diff = compare(changes[i].before, changes[i].after);
         bool found = false;
@@ -564,13 +554,12 @@ static void test_answers(void **state)
     }
 }
 
-static void test_memory(void **state)
+TEST_CASE(test_memory)
 {
     struct policy *before = compile(BIG_BEFORE), *after = compile(BIG_AFTER);
     struct diff *whole = compare(BIG_BEFORE, BIG_AFTER);
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t nth = 1; code != CODE_OK; nth += 1 + nth / 16) {
         struct diff *diff;
 
@@ -587,14 +576,4 @@ static void test_memory(void **state)
     policy_unref(&after);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_definitions), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_several), cmocka_unit_test(test_shared), cmocka_unit_test(test_past),
-        cmocka_unit_test(test_same), cmocka_unit_test(test_examples), cmocka_unit_test(test_call_text),
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

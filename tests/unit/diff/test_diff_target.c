@@ -8,7 +8,7 @@
     "  - {id: all, effect: permit, match: {resources: ['*'], methods: ['*']}}\n" \
     "  - {id: ask, effect: permit, match: {prompts: ['*']}}\n"
 
-static void test_new_rules(void **state)
+TEST_CASE(test_new_rules)
 {
     static const char *const after[] = {
         READS "  - {id: r, effect: forbid, match: {resources: [a:b]}}\n", READS "  - {id: r, effect: forbid, match: {labels: [l]}}\n",
@@ -16,7 +16,6 @@ static void test_new_rules(void **state)
     };
     static struct faults faults;
 
-    (void)state;
     for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
         struct policy *first, *second;
         struct diff *diff;
@@ -33,9 +32,4 @@ static void test_new_rules(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_new_rules)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -52,14 +52,13 @@ static struct verify_centre_report without(size_t node, long long first, long lo
 }
 
 /* Rows that were given away before they came are no fault, as far as the node's trail says so, and no others. */
-static void test_given_away(void **state)
+TEST_CASE(test_given_away)
 {
     struct verify_centre_report at_centre;
     long long end = rig.trails[1].files[1].before_seq;
     const long long others[][2] = {{SHIPPED, end}, /* the centre had the first of these, as the event says */
                                    {SHIPPED + 1, end + 1}, {SHIPPED + 1, end - 1}, {1, end}};
 
-    (void)state;
     at_centre = without(1, SHIPPED + 1, end);
     expect_none();
     assert_true(said.files == 2 && at_centre.given_away == end - SHIPPED);
@@ -80,11 +79,10 @@ static void test_given_away(void **state)
 }
 
 /* An event that stands among what it says to be gone is not proven by the rows that are left. */
-static void test_told_by_nobody(void **state)
+TEST_CASE(test_told_by_nobody)
 {
     long long end = rig.trails[0].files[1].before_seq;
 
-    (void)state;
     (void)without_but(0, 1, end, end);
     assert_true(said.faults > 0);
     (void)without_but(0, 1, end, INT64_MAX);
@@ -95,9 +93,7 @@ static void test_told_by_nobody(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_given_away), cmocka_unit_test(test_told_by_nobody)};
-
     if (!pg_server_is_there())
         return 0;
-    return cmocka_run_group_tests(tests, make, drop);
+    return tests_run(make, drop);
 }

@@ -113,7 +113,7 @@ static bool looks_through_a_table(const char *plan)
     return scan != NULL && (strncmp(scan, "SCAN event; ", strlen("SCAN event; ")) != 0 || strstr(scan + 1, "SCAN ") != NULL);
 }
 
-static void test_plain_sql_goes_by_an_index(void **state)
+TEST_CASE(test_plain_sql_goes_by_an_index)
 {
     static const struct { const char *sql, *index; } questions[] = {
         {"SELECT * FROM call WHERE correlation = ?", "decision_correlation (correlation=?)"},
@@ -134,7 +134,6 @@ static void test_plain_sql_goes_by_an_index(void **state)
     struct why why = {""};
     struct db *db;
 
-    (void)state;
     build();
     assert_int_equal(db_open(file.path, DB_READ, &db, &why), CODE_OK);
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
@@ -151,12 +150,11 @@ static void test_plain_sql_goes_by_an_index(void **state)
 
 /* ---- how they are made -------------------------------------------------------------------------------------------- */
 
-static void test_stopped_and_gone_on_with(void **state)
+TEST_CASE(test_stopped_and_gone_on_with)
 {
     atomic_bool stop = true;
     struct why why = {""};
 
-    (void)state;
     change("DROP TABLE sqlite_stat1; DROP INDEX decision_rule; DROP INDEX decision_tool");
     assert_int_equal(faults(), 0); /* a file may lack some */
     assert_int_equal(indices_build(file.path, &stop, &why), CODE_BUSY);
@@ -166,9 +164,8 @@ static void test_stopped_and_gone_on_with(void **state)
     assert_int_equal(faults(), 0);
 }
 
-static void test_killed_and_made_again(void **state)
+TEST_CASE(test_killed_and_made_again)
 {
-    (void)state;
     for (int round = 0; round < 12; round++) {
         pid_t child;
 
@@ -193,13 +190,12 @@ static void test_killed_and_made_again(void **state)
 }
 
 /* Whoever reads meanwhile sees the file as it was. */
-static void test_beside_a_reader(void **state)
+TEST_CASE(test_beside_a_reader)
 {
     struct why why = {""};
     struct db *db;
     int64_t count = 0;
 
-    (void)state;
     change("DROP INDEX decision_time");
     assert_int_equal(db_open(file.path, DB_READ, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "BEGIN; SELECT count(*) FROM decision"), CODE_OK);
@@ -213,9 +209,8 @@ static void test_beside_a_reader(void **state)
 /* ---- what is compared --------------------------------------------------------------------------------------------- */
 
 /* One that says what it should and hides rows all the same: tests/integration/76-tampering. */
-static void test_another_index_is_found(void **state)
+TEST_CASE(test_another_index_is_found)
 {
-    (void)state;
     change("DROP INDEX decision_tenant; CREATE INDEX decision_tenant ON decision(tenant, time_us, seq)");
     assert_true(faults() > 0);
     change("DROP INDEX decision_tenant");
@@ -227,7 +222,7 @@ static void test_another_index_is_found(void **state)
 }
 
 /* 11.12: an index that says what it should, beside the rows: it lacks some, has others, or is in another order. */
-static void test_an_index_that_lies(void **state)
+TEST_CASE(test_an_index_that_lies)
 {
     static const char own[] = "CREATE INDEX decision_tool ON decision(tool, verdict, time_us)";
     static const struct { const char *on; bool lies; } made[] = {
@@ -242,7 +237,6 @@ static void test_an_index_that_lies(void **state)
         {"(tool, verdict, time_us DESC)", true},
     };
 
-    (void)state;
     build();
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         char sql[512];
@@ -265,12 +259,11 @@ static void test_an_index_that_lies(void **state)
                "server_denied, hash) VALUES "
 
 /* Two outcomes of one decision cannot be written. */
-static void test_a_second_outcome(void **state)
+TEST_CASE(test_a_second_outcome)
 {
     struct why why = {""};
     struct db *db;
 
-    (void)state;
     assert_int_equal(db_open(file.path, DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "BEGIN; " SECOND "(900001, 1, 9, 'ok', 'ok', 0, 0, 0, x'00')"), CODE_OK);
     assert_int_equal(db_exec(db, SECOND "(900002, 1, 9, 'ok', 'ok', 0, 0, 0, x'00')"), CODE_EXISTS);
@@ -288,7 +281,7 @@ static enum code count_row(void *context, const struct query_row *row)
 }
 
 /* A sealed file says by its index of times which these are. What lies outside a query's window is not opened again. */
-static void test_files_outside_the_window_are_not_opened(void **state)
+TEST_CASE(test_files_outside_the_window_are_not_opened)
 {
     struct query query = {.since_us = BEGIN_US + 100, .until_us = BEGIN_US + 200, .tool = SPAN_LIT("tool1")};
     struct trail trail;
@@ -296,7 +289,6 @@ static void test_files_outside_the_window_are_not_opened(void **state)
     unsigned rows = 0;
     bool more;
 
-    (void)state;
     build();
     assert_int_equal(trail_find(file.path, false, &trail, &why), CODE_OK);
     assert_true(trail.files[0].first_us == BEGIN_US && trail.files[0].last_us == BEGIN_US + CALLS - 1);
@@ -314,14 +306,4 @@ static void test_files_outside_the_window_are_not_opened(void **state)
     trail_fini(&trail);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_sql_goes_by_an_index), cmocka_unit_test(test_stopped_and_gone_on_with),
-        cmocka_unit_test(test_killed_and_made_again), cmocka_unit_test(test_beside_a_reader),
-        cmocka_unit_test(test_another_index_is_found), cmocka_unit_test(test_an_index_that_lies), cmocka_unit_test(test_a_second_outcome),
-        cmocka_unit_test(test_files_outside_the_window_are_not_opened),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -114,7 +114,7 @@ static void expect_same(const char *path, const char *sql)
     close_source(&source);
 }
 
-static void test_whole(void **state)
+TEST_CASE_WITH(test_whole, setup, teardown)
 {
     struct bench *bench = *state;
     struct verify_report other;
@@ -154,7 +154,7 @@ static void tamper_column(struct bench *bench, enum row_table table, const char 
         }
 }
 
-static void test_each_column(void **state)
+TEST_CASE_WITH(test_each_column, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -169,7 +169,7 @@ static void test_each_column(void **state)
     }
 }
 
-static void test_rows_moved(void **state)
+TEST_CASE_WITH(test_rows_moved, setup, teardown)
 {
     static const char *const changes[] = {
         "DELETE FROM decision WHERE correlation = 'c-2'",
@@ -261,7 +261,7 @@ static enum code next_acme(void *context, struct walk_row *row)
     return code;
 }
 
-static void test_gone(void **state)
+TEST_CASE_WITH(test_gone, make_signed, remove_signed)
 {
     static const char *const changes[] = {
         NULL,
@@ -293,14 +293,4 @@ static void test_gone(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_each_column, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rows_moved, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gone, make_signed, remove_signed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -131,7 +131,7 @@ static void expect_no_other(const struct bench *bench, const struct buf *proof)
     free(copy);
 }
 
-static void test_no_other_text(void **state)
+TEST_CASE(test_no_other_text)
 {
     const struct bench *bench = *state;
 
@@ -143,7 +143,7 @@ static void test_no_other_text(void **state)
 }
 
 /* 4.4: where a tenant's rows begin is proven: by its first row, which names none before it, or by the file's first checkpoint. */
-static void test_the_beginning(void **state)
+TEST_CASE(test_the_beginning)
 {
     static const struct { const char *tenant, *kind; uint64_t rows; } proofs[] = {
         {"acme", PROOF_TENANT_ON, 4}, {"gamma", PROOF_TENANT, 2}, {"beta", PROOF_TENANT_ON, 0},
@@ -169,7 +169,7 @@ static void test_the_beginning(void **state)
 }
 
 /* As a gate before 0.2 wrote it, or as somebody who leaves rows out has it. */
-static void test_a_beginning_that_nothing_binds(void **state)
+TEST_CASE(test_a_beginning_that_nothing_binds)
 {
     const struct bench *bench = *state;
     struct span whole = buf_peek(&bench->later), rest = whole, note, line;
@@ -189,7 +189,7 @@ static void test_a_beginning_that_nothing_binds(void **state)
 }
 
 /* More hashes than any tree is high. */
-static void test_too_many_hashes(void **state)
+TEST_CASE(test_too_many_hashes)
 {
     const struct bench *bench = *state;
     struct buf text;
@@ -205,7 +205,7 @@ static void test_too_many_hashes(void **state)
 }
 
 /* Of two logs with the same rows and the same key, one is not the other. */
-static void test_two_logs(void **state)
+TEST_CASE(test_two_logs)
 {
     const struct bench *bench = *state;
     struct span rest = buf_peek(&bench->longer), one;
@@ -230,7 +230,7 @@ static void test_two_logs(void **state)
 }
 
 /* A file that the disk has damaged is told in SQLite's words, with its name. */
-static void test_damaged(void **state)
+TEST_CASE(test_damaged)
 {
     const struct bench *bench = *state;
     unsigned char garbage[4096];
@@ -264,13 +264,4 @@ static void test_damaged(void **state)
     (void)unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_other_text), cmocka_unit_test(test_the_beginning),
-        cmocka_unit_test(test_a_beginning_that_nothing_binds), cmocka_unit_test(test_too_many_hashes), cmocka_unit_test(test_two_logs),
-        cmocka_unit_test(test_damaged),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -4,7 +4,7 @@
 #include "verify_bench.h"
 
 /* 1.24 */
-static void test_whole(void **state)
+TEST_CASE_WITH(test_whole, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -82,7 +82,7 @@ static int tamper_column(struct bench *bench, enum row_table table, const char *
 }
 
 /* 1.24, 1.28 */
-static void test_each_column_of_each_table(void **state)
+TEST_CASE_WITH(test_each_column_of_each_table, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -115,7 +115,7 @@ static void expect_found(struct bench *bench, const char *sql, long long seq, co
 }
 
 /* 1.28: gaps, insertions, order, pairing */
-static void test_rows_moved(void **state)
+TEST_CASE_WITH(test_rows_moved, setup, teardown)
 {
     static const char insert[] =
         "INSERT INTO event SELECT 16, time_us, NULL, NULL, 'reload', actor, NULL, hash FROM event WHERE kind = 'stop'";
@@ -145,7 +145,7 @@ static void test_rows_moved(void **state)
 }
 
 /* 1.28: what only a look at the values, not at the chain, can tell */
-static void test_faults_are_named(void **state)
+TEST_CASE_WITH(test_faults_are_named, setup, teardown)
 {
     struct bench *bench = *state;
     long long decision = audit_file_number(&bench->file, "SELECT seq FROM decision WHERE correlation = 'c-2'");
@@ -161,7 +161,7 @@ static void test_faults_are_named(void **state)
 }
 
 /* Whoever cuts off the end is not found without a checkpoint from outside: said, not promised. */
-static void test_end_cut_off(void **state)
+TEST_CASE_WITH(test_end_cut_off, setup, teardown)
 {
     struct bench *bench = *state;
     const char *path = new_copy(bench);
@@ -173,7 +173,7 @@ static void test_end_cut_off(void **state)
 }
 
 /* 1.28: views and indices that hide rows deceive as well */
-static void test_schema(void **state)
+TEST_CASE_WITH(test_schema, setup, teardown)
 {
     static const char *const deceptions[] = {
         "DROP VIEW call; CREATE VIEW call AS SELECT * FROM decision WHERE tenant <> 'acme'", "DROP VIEW denial",
@@ -212,7 +212,7 @@ static void test_schema(void **state)
 }
 
 /* A page that is garbage: the verifier says where reading ends, or which row is broken; it does not fail or crash. */
-static void test_damaged_pages(void **state)
+TEST_CASE_WITH(test_damaged_pages, setup, teardown)
 {
     struct bench *bench = *state;
     unsigned char garbage[4096];
@@ -232,7 +232,7 @@ static void test_damaged_pages(void **state)
 }
 
 /* 1.28: while the gate writes */
-static void test_live(void **state)
+TEST_CASE_WITH(test_live, setup, teardown)
 {
     struct bench *bench = *state;
     struct audit *audit = audit_file_open(&bench->file, 1);
@@ -252,7 +252,7 @@ static void test_live(void **state)
     assert_int_equal(report.under_way, 0);
 }
 
-static void test_what_cannot_be_verified(void **state)
+TEST_CASE_WITH(test_what_cannot_be_verified, setup, teardown)
 {
     struct bench *bench = *state;
     struct why why = {0};
@@ -267,14 +267,4 @@ static void test_what_cannot_be_verified(void **state)
     assert_non_null(strstr(why.text, "no audit trail"));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_whole), TEST(test_each_column_of_each_table), TEST(test_rows_moved), TEST(test_faults_are_named),
-        TEST(test_end_cut_off), TEST(test_schema), TEST(test_damaged_pages), TEST(test_live),
-        TEST(test_what_cannot_be_verified),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,9 +3,8 @@
  * or cuts off is found. Real PostgreSQL; rows are put there as a node does. */
 #include "centre_rig.h"
 
-static void test_whole(void **state)
+TEST_CASE(test_whole)
 {
-    (void)state;
     pg_server_ask(rig.pg, "BEGIN");
     for (size_t node = 0; node < TRAILS; node++) {
         struct verify_centre_report at_centre = verify_node(node, true);
@@ -40,14 +39,13 @@ static void expect_found(const char *sql)
 }
 
 /* pg_run sends its text in a transaction of its own where none is open. */
-static void test_changed(void **state)
+TEST_CASE(test_changed)
 {
     static const char *const tables[] = {"decision", "outcome", "event", "file"};
     struct pg_rows *rows;
     struct why why = {""};
     size_t tried = 0;
 
-    (void)state;
     for (size_t t = 0; t < 4; t++) {
         char ask[256];
 
@@ -76,7 +74,7 @@ static void test_changed(void **state)
 #define A "node = 'gate-a'"
 #define LAST "seq = (SELECT max(seq) FROM callgate."
 
-static void test_taken_and_put(void **state)
+TEST_CASE(test_taken_and_put)
 {
     static const char *const attacks[] = {
         /* rows taken out, at the beginning, in the middle, at the end; with what tells of the end */
@@ -150,7 +148,6 @@ static void test_taken_and_put(void **state)
         "UPDATE callgate.decision SET arguments = '{}' WHERE " A " AND " LAST "decision WHERE " A ")",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++)
         expect_found(attacks[i]);
     test_whole(state);
@@ -158,9 +155,8 @@ static void test_taken_and_put(void **state)
 
 /* A row changed, and its hash, and all hashes behind it: the chain is whole, and no checkpoint is. That the centre and the node's files
  * say the same is found only with the files. */
-static void test_against(void **state)
+TEST_CASE(test_against)
 {
-    (void)state;
     pg_server_ask(rig.pg, "BEGIN");
     pg_server_ask(rig.pg, "UPDATE callgate.event SET hash = sha256('x') WHERE node = 'gate-a' AND seq = 1");
     (void)verify_node(0, true);
@@ -169,11 +165,10 @@ static void test_against(void **state)
 }
 
 /* Days that are over go whole, and what is left is proven from the last checkpoint before it. */
-static void test_dropped(void **state)
+TEST_CASE(test_dropped)
 {
     struct verify_centre_report at_centre;
 
-    (void)state;
     pg_server_ask(rig.pg, "BEGIN");
     pg_server_ask(rig.pg, "SELECT callgate.day_drop(day) FROM (SELECT DISTINCT day FROM callgate.decision WHERE node = 'gate-a' ORDER BY "
                           "day "
@@ -192,13 +187,12 @@ static void test_dropped(void **state)
 
 /* Checkpoints come behind their rows. What has not come yet is no fault, wherever that leaves the centre: within a file, behind `sealed`,
  * behind `stop`; and nothing is vouched for that no checkpoint covers. One that is missing before others was taken out. */
-static void test_on_their_way(void **state)
+TEST_CASE(test_on_their_way)
 {
     struct pg_rows *rows;
     struct why why = {""};
     size_t tried = 0;
 
-    (void)state;
     assert_int_equal(pg_ask(rig.pg, "SELECT size FROM callgate.checkpoint WHERE node = 'gate-a' ORDER BY size", NULL, 0, &rows, &why),
                      CODE_OK);
     for (size_t i = 0; i < pg_rows_count(rows); i++) {
@@ -231,12 +225,7 @@ static void test_on_their_way(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),   cmocka_unit_test(test_changed), cmocka_unit_test(test_taken_and_put),
-        cmocka_unit_test(test_against), cmocka_unit_test(test_dropped), cmocka_unit_test(test_on_their_way),
-    };
-
     if (!pg_server_is_there())
         return 0;
-    return cmocka_run_group_tests(tests, make, drop);
+    return tests_run(make, drop);
 }

@@ -184,7 +184,7 @@ static void says(const struct told *told, const char *wanted)
 
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
 
-static void test_as_one_after_the_other(void **state)
+TEST_CASE(test_as_one_after_the_other)
 {
     static const struct { size_t file; const char *sql, *text; } changes[] = {
         {0, NULL, "5: read"},
@@ -213,7 +213,7 @@ static void test_as_one_after_the_other(void **state)
 }
 
 /* The file behind one that says nothing goes on from the one before that, which is a fault. */
-static void test_one_that_cannot_be_read(void **state)
+TEST_CASE(test_one_that_cannot_be_read)
 {
     const struct buf none = {0};
     struct rig *rig = *state;
@@ -231,7 +231,7 @@ static void test_one_that_cannot_be_read(void **state)
     buf_fini(&told.text);
 }
 
-static void test_the_seam_is_told_before_the_rows(void **state)
+TEST_CASE(test_the_seam_is_told_before_the_rows)
 {
     const struct buf none = {0};
     struct rig *rig = *state;
@@ -250,7 +250,7 @@ static void test_the_seam_is_told_before_the_rows(void **state)
     buf_fini(&told.text);
 }
 
-static void test_a_file_that_is_there_twice(void **state)
+TEST_CASE(test_a_file_that_is_there_twice)
 {
     const struct buf none = {0};
     struct rig *rig = *state;
@@ -268,7 +268,7 @@ static void test_a_file_that_is_there_twice(void **state)
 }
 
 /* Each is judged with the file that it is about, once, however many files are read at the time. */
-static void test_kept_checkpoints(void **state)
+TEST_CASE(test_kept_checkpoints)
 {
     struct rig *rig = *state;
     struct told told;
@@ -297,7 +297,7 @@ static void test_kept_checkpoints(void **state)
 }
 
 /* A rotation came since the files were looked for: where the link leads by now is no stranger. */
-static void test_the_link_is_no_stranger(void **state)
+TEST_CASE(test_the_link_is_no_stranger)
 {
     struct rig *rig = *state;
     struct trail before = {.files = rig->trail.files, .count = FILES - 1};
@@ -314,7 +314,7 @@ static void test_the_link_is_no_stranger(void **state)
 }
 
 /* Those behind are not told, and whoever verifies them ends. */
-static void test_ends_where_it_is_told_to(void **state)
+TEST_CASE(test_ends_where_it_is_told_to)
 {
     const struct buf none = {0};
     struct rig *rig = *state;
@@ -330,14 +330,4 @@ static void test_ends_where_it_is_told_to(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_one_after_the_other), cmocka_unit_test(test_one_that_cannot_be_read),
-        cmocka_unit_test(test_the_seam_is_told_before_the_rows),
-        cmocka_unit_test(test_a_file_that_is_there_twice), cmocka_unit_test(test_kept_checkpoints),
-        cmocka_unit_test(test_ends_where_it_is_told_to), cmocka_unit_test(test_the_link_is_no_stranger),
-    };
-
-    return cmocka_run_group_tests(tests, make_files, remove_files);
-}
+TEST_MAIN(make_files, remove_files)

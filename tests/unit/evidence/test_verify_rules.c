@@ -137,7 +137,7 @@ static void expect(struct bench *bench, const struct rule *rule)
         fail_msg("not found, but %zu others (%s): %s", report.fault_count, report.fault[0].text, rule->sql);
 }
 
-static void test_rules(void **state)
+TEST_CASE_WITH(test_rules, setup, teardown)
 {
     static const struct rule rules[] = {
         {"UPDATE event SET seq = seq + 2 WHERE kind = 'stop'", "entry", "seq", "rows 15 to 16 are missing", NULL},
@@ -166,7 +166,7 @@ static void test_rules(void **state)
 }
 
 /* Which recorded erasures vouch for which values that are gone. */
-static void test_erasures(void **state)
+TEST_CASE_WITH(test_erasures, setup, teardown)
 {
     static const struct rule rules[] = {
         {"UPDATE event SET detail = '{\"before_us\":1700000000000000}' WHERE kind = 'erased'", "decision", "salt", "no erasure",
@@ -199,7 +199,7 @@ static void test_erasures(void **state)
 #define CLAIMS "UPDATE decision SET claims_bytes = 2, claims = '{}' WHERE correlation = 'c-2'"
 
 /* 4.9, 4.10, 4.19, 8.4: what stands behind the columns of earlier versions. */
-static void test_later_columns(void **state)
+TEST_CASE_WITH(test_later_columns, setup, teardown)
 {
     static const struct rule rules[] = {
         {QUERY "; UPDATE decision SET query = NULL WHERE correlation = 'c-2'", "decision", "query", "not what was written", NULL},
@@ -225,7 +225,7 @@ static void test_later_columns(void **state)
     verify_by_paper(bench, true);
 }
 
-static void test_later_columns_whole(void **state)
+TEST_CASE_WITH(test_later_columns_whole, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -239,7 +239,7 @@ static void test_later_columns_whole(void **state)
 }
 
 /* And what is no fault, so that none of the above stands for another. */
-static void test_whole(void **state)
+TEST_CASE_WITH(test_whole, setup, teardown)
 {
     struct bench *bench = *state;
 
@@ -260,15 +260,4 @@ static void test_whole(void **state)
     verify_by_paper(bench, false);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_erasures, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_later_columns, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_later_columns_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

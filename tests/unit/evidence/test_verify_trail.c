@@ -96,7 +96,7 @@ static void verify_both(const struct rig *rig, char paths[2][128], bool first)
     verify_sequence_free(&sequence);
 }
 
-static void test_files_against_each_other(void **state)
+TEST_CASE(test_files_against_each_other)
 {
     static const struct { int file; const char *sql, *table, *field, *text; } changes[] = {
         {1, "INSERT INTO permit_start VALUES (0, 'acme')", "permit_start", "decision", "does not stand before this file"},
@@ -187,7 +187,7 @@ static void put_note(const struct rig *rig, const char *path, const char *which,
     db_close(&db);
 }
 
-static void test_checkpoints_in_the_file(void **state)
+TEST_CASE(test_checkpoints_in_the_file)
 {
     static const struct { enum forgery forgery; const char *which, *sql, *table, *field, *text; } changes[] = {
         {OTHER_ORIGIN, LAST, NULL, "checkpoint", "note", "of another log"},
@@ -231,7 +231,7 @@ static void verify_with(const char *path, const struct note_key *key, const stru
         fail_msg("%s", why.text);
 }
 
-static void test_kept_outside(void **state)
+TEST_CASE(test_kept_outside)
 {
     static const struct { enum forgery forgery; bool with_key; const char *field, *text; } kept[] = {
         {AS_IT_IS, true, NULL, NULL}, {AS_IT_IS, false, NULL, NULL},
@@ -265,7 +265,7 @@ static void test_kept_outside(void **state)
 }
 
 /* Larger ones are about files behind a sealed one where whoever signed them signed its seal, too (4.1): also the newest alone. */
-static void test_kept_of_a_sealed_file(void **state)
+TEST_CASE(test_kept_of_a_sealed_file)
 {
     struct rig *rig = *state;
     const char *sealed = rig->trail.files[0].path;
@@ -286,7 +286,7 @@ static void test_kept_of_a_sealed_file(void **state)
 }
 
 /* 4.1: the last file of a trail has no file behind it that would hold what it lacks. */
-static void test_a_sealed_file_at_the_end(void **state)
+TEST_CASE(test_a_sealed_file_at_the_end)
 {
     struct rig *rig = *state;
     const char *sealed = rig->trail.files[0].path;
@@ -305,7 +305,7 @@ static void test_a_sealed_file_at_the_end(void **state)
 }
 
 /* 4.3: `stop` and `sealed` are signed in the commit that writes them; other rows are within seconds. */
-static void test_an_end_that_nobody_signed(void **state)
+TEST_CASE(test_an_end_that_nobody_signed)
 {
     static const char last_out[] = "DROP TRIGGER checkpoint_delete; DELETE FROM checkpoint WHERE " LAST;
     struct rig *rig = *state;
@@ -328,13 +328,4 @@ static void test_an_end_that_nobody_signed(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_against_each_other), cmocka_unit_test(test_checkpoints_in_the_file),
-        cmocka_unit_test(test_kept_outside), cmocka_unit_test(test_kept_of_a_sealed_file),
-        cmocka_unit_test(test_a_sealed_file_at_the_end), cmocka_unit_test(test_an_end_that_nobody_signed),
-    };
-
-    return cmocka_run_group_tests(tests, make_trail, remove_trail);
-}
+TEST_MAIN(make_trail, remove_trail)

@@ -2,7 +2,7 @@
 /* What drafts out of recorded calls say (2.6): conditions, protocol methods, redactions, what is lost, what is too much. */
 #include "learn_check.h"
 
-static void test_what_is_written(void **state)
+TEST_CASE_WITH(test_what_is_written, open_house, close_house)
 {
     struct house *house = *state;
     const struct question call = call_of("search");
@@ -29,7 +29,7 @@ static void test_what_is_written(void **state)
 }
 
 /* Elements of lists that are empty at times, and texts that are paths at times. */
-static void test_what_is_not_always_so(void **state)
+TEST_CASE_WITH(test_what_is_not_always_so, open_house, close_house)
 {
     struct house *house = *state;
     const struct question call = call_of("order");
@@ -46,7 +46,7 @@ static void test_what_is_not_always_so(void **state)
 }
 
 /* Elements that are texts or something else at times are bound by what all the texts begin with. */
-static void test_texts_among_others(void **state)
+TEST_CASE_WITH(test_texts_among_others, open_house, close_house)
 {
     struct house *house = *state;
     const struct question call = call_of("order");
@@ -59,7 +59,7 @@ static void test_texts_among_others(void **state)
     assert_permits(house, &call, "{\"to\":[\"A-2/x\",null]}", false);
 }
 
-static void test_no_arguments(void **state)
+TEST_CASE_WITH(test_no_arguments, open_house, close_house)
 {
     struct house *house = *state;
     const struct question call = call_of("now");
@@ -73,7 +73,7 @@ static void test_no_arguments(void **state)
     assert_permits(house, &call, "{\"a\":1}", false);
 }
 
-static void test_protocol_and_methods(void **state)
+TEST_CASE_WITH(test_protocol_and_methods, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -106,7 +106,7 @@ static void test_protocol_and_methods(void **state)
     assert_permits(house, &question, "{\"uri\":\"file:///b\"}", false);
 }
 
-static void test_what_was_denied_teaches_nothing(void **state)
+TEST_CASE_WITH(test_what_was_denied_teaches_nothing, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -123,7 +123,7 @@ static void test_what_was_denied_teaches_nothing(void **state)
     assert_permits(house, &question, "{\"query\":\"x\",\"evil\":1}", false);
 }
 
-static void test_lost_values_get_no_condition(void **state)
+TEST_CASE_WITH(test_lost_values_get_no_condition, open_house, close_house)
 {
     static char big[70000];
     struct house *house = *state;
@@ -155,7 +155,7 @@ static void test_lost_values_get_no_condition(void **state)
     assert_permits(house, &question, "{\"user\":\"u\"}", false);
 }
 
-static void test_what_a_person_approved_is_no_permit(void **state)
+TEST_CASE_WITH(test_what_a_person_approved_is_no_permit, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -183,7 +183,7 @@ static void test_what_a_person_approved_is_no_permit(void **state)
     assert_permits(house, &question, "{\"query\":\"everything\",\"limit\":10}", false);
 }
 
-static void test_bounds(void **state)
+TEST_CASE_WITH(test_bounds, open_house, close_house)
 {
     struct house *house = *state;
     const struct question few = call_of("rare");
@@ -220,7 +220,7 @@ static void test_bounds(void **state)
 }
 
 /* 4.21: of more places than are learned the draft says so, and is one; what texts beside null begin with is asked. */
-static void test_more_places_than_are_learned(void **state)
+TEST_CASE_WITH(test_more_places_than_are_learned, open_house, close_house)
 {
     const struct question call = call_of("wide"), mixed = call_of("mixed");
     struct house *house = *state;
@@ -244,7 +244,7 @@ static void test_more_places_than_are_learned(void **state)
 }
 
 /* Names that a glob, YAML or an id would read otherwise. */
-static void test_odd_names(void **state)
+TEST_CASE_WITH(test_odd_names, open_house, close_house)
 {
     static const char *const tools[] = {"a*", "a?", "a\\b", "null", "a b", "a-b", "a/b", "\"quoted\"", "'", "#x", "{}",
                                         "{tenant}", "a{upstream}b", "{{principal}}"};
@@ -264,7 +264,7 @@ static void test_odd_names(void **state)
                                              .tool = SPAN_LIT("abc")}, "{\"x\":1}", false);
 }
 
-static void test_the_same_calls_give_the_same_text(void **state)
+TEST_CASE_WITH(test_the_same_calls_give_the_same_text, open_house, close_house)
 {
     struct house *house = *state;
     struct buf first;
@@ -284,7 +284,7 @@ static void test_the_same_calls_give_the_same_text(void **state)
 }
 
 /* Whichever allocation fails: the same draft, or none. */
-static void test_learn_memory(void **state)
+TEST_CASE_WITH(test_learn_memory, open_house, close_house)
 {
     struct house *house = *state;
     const char *const files[] = {house->file.path};
@@ -329,23 +329,4 @@ static void test_learn_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_is_written, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_not_always_so, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_texts_among_others, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_no_arguments, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_protocol_and_methods, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_was_denied_teaches_nothing, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_lost_values_get_no_condition, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_a_person_approved_is_no_permit, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_bounds, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_more_places_than_are_learned, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_odd_names, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_the_same_calls_give_the_same_text, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_learn_memory, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

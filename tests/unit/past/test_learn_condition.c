@@ -234,7 +234,7 @@ static void ask_elsewhere(struct house *house, const char *arguments)
     assert_permits(house, &call, arguments, false);
 }
 
-static void test_generated_sets(void **state)
+TEST_CASE(test_generated_sets)
 {
     for (unsigned set = 0; set < 30; set++) {
         struct text text = {.len = 0};
@@ -266,9 +266,4 @@ static void test_generated_sets(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_generated_sets)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

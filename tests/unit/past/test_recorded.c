@@ -84,7 +84,7 @@ static void assert_text(struct span span, const char *text)
         fail_msg("\"%.*s\" is not \"%s\"", SPAN_ARG(span), text);
 }
 
-static void test_a_call_comes_back(void **state)
+TEST_CASE_WITH(test_a_call_comes_back, open_house, close_house)
 {
     struct house *house = *state;
     const struct audit_decision call = audit_call("acme", "c-1");
@@ -113,7 +113,7 @@ static void test_a_call_comes_back(void **state)
 }
 
 /* 4.10: other members of params come back; redacted ones are guessed, and so is what is erased or was not yet written down */
-static void test_other_members_come_back(void **state)
+TEST_CASE_WITH(test_other_members_come_back, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -146,7 +146,7 @@ static void test_other_members_come_back(void **state)
 }
 
 /* 8.4: who asked comes back without a token: groups and scopes as far as they were kept, claims as far as rules asked for them. */
-static void test_who_asked_comes_back(void **state)
+TEST_CASE_WITH(test_who_asked_comes_back, open_house, close_house)
 {
     static const struct { struct span groups, claims; uint32_t count; bool cut, hides; } rows[] = {
         {SPAN_LIT("[\"a\",\"b\"]"), SPAN_LIT("{\"$['x']\":[1]}"), 2, false, true},
@@ -177,7 +177,7 @@ static void test_who_asked_comes_back(void **state)
 }
 
 /* Who came without a token has no claims; of more than is kept nothing is known. */
-static void test_claims_that_are_not_there(void **state)
+TEST_CASE_WITH(test_claims_that_are_not_there, open_house, close_house)
 {
     static char big[AUDIT_CLAIMS_BYTES + 100] = "{\"$['x']\":[\"";
     struct house *house = *state;
@@ -194,7 +194,7 @@ static void test_claims_that_are_not_there(void **state)
     assert_null(find(house, put(house, &call))->question.claims); /* what a hole in the file leaves */
 }
 
-static void test_other_methods_have_their_params(void **state)
+TEST_CASE_WITH(test_other_methods_have_their_params, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -216,7 +216,7 @@ static void test_other_methods_have_their_params(void **state)
     assert_int_equal(recorded->lack, RECORDED_WHOLE);
 }
 
-static void test_what_is_lost_is_told(void **state)
+TEST_CASE_WITH(test_what_is_lost_is_told, open_house, close_house)
 {
     static char big[70000];
     struct house *house = *state;
@@ -244,7 +244,7 @@ static void test_what_is_lost_is_told(void **state)
 }
 
 /* 4.21 */
-static void test_what_was_erased_is_told(void **state)
+TEST_CASE_WITH(test_what_was_erased_is_told, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -264,7 +264,7 @@ static void test_what_was_erased_is_told(void **state)
     assert_true(question_hides(recorded->question.hidden, recorded->question.root));
 }
 
-static void test_what_was_refused_is_no_question(void **state)
+TEST_CASE_WITH(test_what_was_refused_is_no_question, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -290,7 +290,7 @@ static void test_what_was_refused_is_no_question(void **state)
     assert_int_equal(find(house, put(house, &call))->kind, RECORDED_UNJUDGED);
 }
 
-static void test_an_answer_finds_its_question(void **state)
+TEST_CASE_WITH(test_an_answer_finds_its_question, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -343,7 +343,7 @@ static enum verdict_kind judge(const char *rules, const struct recorded *recorde
 #define FORBID(when) "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [" when "]}\n"
 
 /* Both guesses agree exactly where the hidden value cannot matter. */
-static void test_guesses_bound_the_verdict(void **state)
+TEST_CASE_WITH(test_guesses_bound_the_verdict, open_house, close_house)
 {
     static const struct {
         const char *rules;
@@ -385,7 +385,7 @@ static void test_guesses_bound_the_verdict(void **state)
     }
 }
 
-static void test_nothing_left_bounds_the_verdict(void **state)
+TEST_CASE_WITH(test_nothing_left_bounds_the_verdict, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -404,21 +404,4 @@ static void test_nothing_left_bounds_the_verdict(void **state)
     assert_int_equal(judge(PERMIT("when: [{arg: a, exists: true}]"), recorded, false, &guessed), VERDICT_DENY);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_other_members_come_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_who_asked_comes_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_claims_that_are_not_there, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_is_lost_is_told, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_was_erased_is_told, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_was_refused_is_no_question, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_an_answer_finds_its_question, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_guesses_bound_the_verdict, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_nothing_left_bounds_the_verdict, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

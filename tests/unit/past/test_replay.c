@@ -3,14 +3,14 @@
 #include "unit/past/replay_house.h"
 #include "language/language.h"
 
-static void test_an_empty_record(void **state)
+TEST_CASE_WITH(test_an_empty_record, open_house, close_house)
 {
     struct replay_sum sum = replay(*state, SAME);
 
     assert_int_equal(sum.calls, 0);
 }
 
-static void test_flips_and_rules(void **state)
+TEST_CASE_WITH(test_flips_and_rules, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -34,7 +34,7 @@ static void test_flips_and_rules(void **state)
     assert_int_equal(sum.fates[REPLAY_SAME], 1);
 }
 
-static void test_a_denial_flips_too(void **state)
+TEST_CASE_WITH(test_a_denial_flips_too, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -48,7 +48,7 @@ static void test_a_denial_flips_too(void **state)
     assert_int_equal(replay(house, "  - {id: x, effect: permit, match: {tools: [another]}}\n").fates[REPLAY_SAME], 1);
 }
 
-static void test_what_was_never_asked(void **state)
+TEST_CASE_WITH(test_what_was_never_asked, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -66,7 +66,7 @@ static void test_what_was_never_asked(void **state)
     assert_int_equal(sum.unjudged, 1);
 }
 
-static void test_lost_values_count_apart(void **state)
+TEST_CASE_WITH(test_lost_values_count_apart, open_house, close_house)
 {
     static char big[70000];
     struct house *house = *state;
@@ -95,7 +95,7 @@ static void test_lost_values_count_apart(void **state)
     assert_int_equal(sum.fates[REPLAY_FLIPS], 2); /* nor does it matter whether it would have been held */
 }
 
-static void test_what_a_person_said(void **state)
+TEST_CASE_WITH(test_what_a_person_said, open_house, close_house)
 {
     static const char held[] = "  - {id: ask, effect: require_approval, match: {tools: [search_products]}}\n";
     struct house *house = *state;
@@ -114,7 +114,7 @@ static void test_what_a_person_said(void **state)
 }
 
 /* 7.4: what a sum counted is in the record, whatever is lost of the arguments; and whether a person let more than it pass. */
-static void test_sums_are_known_by_what_they_counted(void **state)
+TEST_CASE_WITH(test_sums_are_known_by_what_they_counted, open_house, close_house)
 {
 #define PAY(at_most, over) \
     "  - {id: pay, effect: permit, match: {tools: [search_products]}, limit: {sum: amount, at_most: " at_most ", per: day" over "}}\n"
@@ -146,7 +146,7 @@ static void test_sums_are_known_by_what_they_counted(void **state)
     assert_int_equal(replay(house, "  - {id: pay, effect: require_approval, match: {tools: [search_products]}}\n").fates[REPLAY_FLIPS], 1);
 }
 
-static void test_what_several_persons_said(void **state)
+TEST_CASE_WITH(test_what_several_persons_said, open_house, close_house)
 {
     static const char both[] = "  - {id: ask, effect: require_approval, match: {tools: [search_products]}}\n"
                                "  - {id: ask2, effect: require_approval, match: {tools: ['search_*']}}\n";
@@ -171,7 +171,7 @@ static void test_what_several_persons_said(void **state)
     assert_int_equal(replay(house, both).fates[REPLAY_SAME], 3);
 }
 
-static void test_ranges(void **state)
+TEST_CASE_WITH(test_ranges, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -202,7 +202,7 @@ static void test_ranges(void **state)
 }
 
 /* More than one stretch of numbers on more threads than cores: the same sums, told in order. */
-static void test_threads_agree(void **state)
+TEST_CASE_WITH(test_threads_agree, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -228,7 +228,7 @@ static void test_threads_agree(void **state)
 #define MINUTE_US INT64_C(60000000)
 
 /* Limits and sequences in recorded order, over what came before the range and whatever else is meant. */
-static void test_the_past_is_replayed(void **state)
+TEST_CASE_WITH(test_the_past_is_replayed, open_house, close_house)
 {
     static const char limited[] = "  - {id: store.search, effect: permit, match: {tools: ['*']}, limit: {calls: 3, per: minute, "
                                   "by: [tenant]}}\n";
@@ -271,7 +271,7 @@ static void test_the_past_is_replayed(void **state)
 }
 
 /* A gate that starts again counts its record, and so does the replay. */
-static void test_a_start_forgets_nothing(void **state)
+TEST_CASE_WITH(test_a_start_forgets_nothing, open_house, close_house)
 {
     static const char limited[] = "  - {id: store.search, effect: permit, match: {tools: ['*']}, limit: {calls: 1, per: hour}}\n";
     struct house *house = *state;
@@ -299,7 +299,7 @@ static struct policy *compile(const char *text)
 }
 
 /* The files of a trail are one record: what is counted goes on from one to the next. One of them may be empty. */
-static void test_several_files(void **state)
+TEST_CASE_WITH(test_several_files, open_house, close_house)
 {
     static const char *const rules[] = {
         "policy: p\nrules:\n  - {id: store.search, effect: permit, match: {tools: ['*']}, limit: {calls: 3, per: hour}}\n",
@@ -339,7 +339,7 @@ static void test_several_files(void **state)
 }
 
 /* What a server said of its tool is not recorded. */
-static void test_hints_are_guessed(void **state)
+TEST_CASE_WITH(test_hints_are_guessed, open_house, close_house)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
@@ -352,7 +352,7 @@ static void test_hints_are_guessed(void **state)
 }
 
 /* Whichever allocation fails: the same sum, or none and a reason. */
-static void test_replay_memory(void **state)
+TEST_CASE_WITH(test_replay_memory, open_house, close_house)
 {
     static const char rules[] = "policy: p\nrules:\n" SAME
                                 "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', matches: 'la+mp'}]}\n"
@@ -387,7 +387,7 @@ static void test_replay_memory(void **state)
     policy_unref(&policy);
 }
 
-static void test_what_cannot_be_read_is_told(void **state)
+TEST_CASE_WITH(test_what_cannot_be_read_is_told, open_house, close_house)
 {
     struct house *house = *state;
     const char *const nowhere[] = {"/nowhere/audit.db"};
@@ -403,26 +403,4 @@ static void test_what_cannot_be_read_is_told(void **state)
     assert_non_null(strstr(why.text, "/nowhere/audit.db"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_empty_record, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_flips_and_rules, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_denial_flips_too, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_was_never_asked, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_lost_values_count_apart, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_a_person_said, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_sums_are_known_by_what_they_counted, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_several_persons_said, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_ranges, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_threads_agree, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_the_past_is_replayed, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_a_start_forgets_nothing, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_several_files, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_hints_are_guessed, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_replay_memory, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_told, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -34,7 +34,7 @@ static uint64_t put_answer(struct house *house, uint64_t version, const struct a
          "when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
 
 /* 9.2: kept answers are judged again, and of others it is said why they cannot be. */
-static void test_answers_are_judged_again(void **state)
+TEST_CASE_WITH(test_answers_are_judged_again, open_house, close_house)
 {
     const struct audit_result rows[] = {
         {.answer = SPAN_LIT(CARD)}, {.answer = SPAN_LIT("{\"content\":[]}")}, {.answer = SPAN_NONE},
@@ -71,7 +71,7 @@ static void test_answers_are_judged_again(void **state)
 }
 
 /* 9.2: what this very version did is known, though what it did it to is gone; where arguments decide that are lost, nothing is. */
-static void test_answers_of_this_version(void **state)
+TEST_CASE_WITH(test_answers_of_this_version, open_house, close_house)
 {
     const struct audit_result redacted = {.answer = SPAN_LIT("{}"), .answer_effect = SPAN_LIT("redact"),
                                           .answer_rule = SPAN_LIT("cards")};
@@ -100,7 +100,7 @@ static struct definition_set *accept(const char *schema)
 }
 
 /* 9.3: a call is held to the schema of the definition that it meant, where that is accepted; elsewhere nothing is claimed. */
-static void test_schemas_are_asked(void **state)
+TEST_CASE_WITH(test_schemas_are_asked, open_house, close_house)
 {
     static const char rules[] = "  - {id: store.search, effect: permit, match: {tools: [search_products]}, arguments: by_schema}\n";
     struct house *house = *state;
@@ -121,13 +121,4 @@ static void test_schemas_are_asked(void **state)
     definition_set_unref(&set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_answers_are_judged_again, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_answers_of_this_version, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_schemas_are_asked, open_house, close_house),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -58,12 +58,11 @@ static const char *shown(const char *socket, struct why *why)
 }
 
 /* 8.8: for the one gate that took it, and nobody else's to read. */
-static void it_is_kept_for_one_gate(void **state)
+TEST_CASE_WITH(it_is_kept_for_one_gate, begin, end)
 {
     struct why why = {""};
     struct stat found;
 
-    (void)state;
     assert_int_equal(login_forget(&why), CODE_NOT_FOUND);
     assert_string_equal(shown("/run/a.sock", &why), "");
     assert_int_equal(keep("cg_secret", &why), CODE_OK);
@@ -82,13 +81,12 @@ static void it_is_kept_for_one_gate(void **state)
 }
 
 /* 8.8: a link in its place is replaced, and what it leads to neither written nor read where it is others'. */
-static void a_link_is_replaced(void **state)
+TEST_CASE_WITH(a_link_is_replaced, begin, end)
 {
     struct why why = {""};
     struct stat found;
     FILE *file;
 
-    (void)state;
     assert_int_equal(keep("cg_secret", &why), CODE_OK);
     assert_int_equal(unlink(path), 0);
     file = fopen(other, "w");
@@ -102,12 +100,11 @@ static void a_link_is_replaced(void **state)
 }
 
 /* 8.8: what could not be read again is not kept, and what is kept stays. */
-static void too_much_is_not_kept(void **state)
+TEST_CASE_WITH(too_much_is_not_kept, begin, end)
 {
     struct why why = {""};
     char *much = malloc(LOGIN_BYTES);
 
-    (void)state;
     memset(much, 'x', LOGIN_BYTES - 1);
     much[LOGIN_BYTES - 1] = '\0';
     assert_int_equal(keep("cg_secret", &why), CODE_OK);
@@ -118,13 +115,12 @@ static void too_much_is_not_kept(void **state)
 }
 
 /* 8.8: a token that cannot be renewed is shown as long as it holds. */
-static void a_token_ends(void **state)
+TEST_CASE_WITH(a_token_ends, begin, end)
 {
     struct login_kept kept = {.socket = SPAN_LIT("/run/a.sock"), .token = SPAN_LIT("eyJ.secret"),
                               .expires_us = clock_wall_us() + INT64_C(30000000)};
     struct why why = {""};
 
-    (void)state;
     assert_int_equal(login_keep(&kept, &why), CODE_OK);
     assert_string_equal(shown("/run/a.sock", &why), "eyJ.secret");
     kept.expires_us = clock_wall_us() - 1;
@@ -137,14 +133,4 @@ static void a_token_ends(void **state)
     unsetenv(LOGIN_KEY);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_kept_for_one_gate, begin, end),
-        cmocka_unit_test_setup_teardown(a_link_is_replaced, begin, end),
-        cmocka_unit_test_setup_teardown(too_much_is_not_kept, begin, end),
-        cmocka_unit_test_setup_teardown(a_token_ends, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

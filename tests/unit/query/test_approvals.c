@@ -76,18 +76,12 @@ static void expect(int64_t decision, const char *wanted)
     assert_string_equal(told, wanted);
 }
 
-static void test_approvals(void **state)
+TEST_CASE(test_approvals)
 {
-    (void)state;
     expect(102, "12 approval_asked 12 approval_granted ");
     expect(101, "11 approval_asked 13 approval_asked 13 approval_granted 11 approval_denied 13 approval_used ");
     expect(103, "13 approval_asked 13 approval_granted 13 approval_used "); /* who used it was not who asked */
     expect(104, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_approvals)};
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -132,9 +132,8 @@ static bool is_robot(int i) { return i % 2 == 1; }
 static bool is_forbidden(int i) { return i % 7 == 0; }
 static bool is_t3_in_time(int i) { return i % 5 == 3 && i >= 100 && i < 8800; }
 
-static void test_each_filter(void **state)
+TEST_CASE(test_each_filter)
 {
-    (void)state;
     assert_int_equal(count(&(struct query){0}), CALLS);
     assert_int_equal(count(&(struct query){.tenant = SPAN_LIT("t3")}), expected(is_t3));
     assert_int_equal(count(&(struct query){.tenant = SPAN_LIT("t")}), 0);
@@ -147,11 +146,10 @@ static void test_each_filter(void **state)
     assert_int_equal(count(&(struct query){.reason = SPAN_LIT("forbidden")}), expected(is_forbidden));
 }
 
-static void test_correlation_wherever_it_lies(void **state)
+TEST_CASE(test_correlation_wherever_it_lies)
 {
     static const char *const ids[] = {"c-0", "c-2000", "c-4095", "c-4096", "c-4499"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         assert_int_equal(count(&(struct query){.correlation = span_text(ids[i])}), 2);
     assert_int_equal(count(&(struct query){.correlation = SPAN_LIT("c-1"), .principal = SPAN_LIT("bot")}), 1);
@@ -159,11 +157,10 @@ static void test_correlation_wherever_it_lies(void **state)
     assert_int_equal(count(&(struct query){.correlation = SPAN_LIT("")}), 0);
 }
 
-static void test_time(void **state)
+TEST_CASE(test_time)
 {
     struct seen seen = ask(&(struct query){.since_us = BEGIN_US + 5000000, .until_us = BEGIN_US + 8000000}, false);
 
-    (void)state;
     assert_int_equal(seen.rows, 3);
     assert_int_equal(seen.first, 2 + 5);
     assert_int_equal(count(&(struct query){.since_us = BEGIN_US + (int64_t)(CALLS - 4) * 1000000}), 4);
@@ -172,21 +169,19 @@ static void test_time(void **state)
                                            .until_us = BEGIN_US + 8800000000}), expected(is_t3_in_time));
 }
 
-static void test_limit_takes_the_newest(void **state)
+TEST_CASE(test_limit_takes_the_newest)
 {
     struct seen seen = ask(&(struct query){.limit = 10}, true);
 
-    (void)state;
     assert_true(seen.rows == 10 && seen.last == CALLS + 1 && seen.first == CALLS - 8);
     assert_int_equal(ask(&(struct query){.limit = CALLS}, false).rows, CALLS);
     assert_int_equal(ask(&(struct query){.tenant = SPAN_LIT("t3"), .limit = 1}, true).last, 2 + 8998);
 }
 
-static void test_order(void **state)
+TEST_CASE(test_order)
 {
     struct seen seen = ask(&(struct query){.limit = 10, .order = QUERY_NEWEST_FIRST}, true);
 
-    (void)state;
     assert_true(seen.rows == 10 && seen.first == CALLS + 1 && seen.last == CALLS - 8);
     seen = ask(&(struct query){.limit = 10, .order = QUERY_OLDEST_FIRST}, true);
     assert_true(seen.rows == 10 && seen.first == 2 && seen.last == 11);
@@ -199,13 +194,12 @@ static void test_order(void **state)
 static bool is_policy_8(int i) { return i % 3 == 0; }
 static bool is_odd_search(int i) { return i % 100 == 7; }
 
-static void test_further_filters(void **state)
+TEST_CASE(test_further_filters)
 {
     static const unsigned char digest[] = { /* of abc.2025-06-18.mac */
         0xcc, 0xb7, 0x4e, 0xac, 0x2e, 0xd3, 0x96, 0x8f, 0x1b, 0x0b, 0xea, 0xce, 0x72, 0x22, 0x0e, 0x1d,
         0x88, 0x13, 0xbe, 0xca, 0x33, 0xdd, 0xff, 0x5a, 0xd7, 0x74, 0xb4, 0x25, 0x7d, 0xb1, 0x21, 0x36};
 
-    (void)state;
     assert_int_equal(count(&(struct query){.method = SPAN_LIT("tools/call")}), CALLS);
     assert_int_equal(count(&(struct query){.method = SPAN_LIT("tools/*")}), CALLS);
     assert_int_equal(count(&(struct query){.method = SPAN_LIT("tools")}), 0);
@@ -225,9 +219,8 @@ static void test_further_filters(void **state)
     assert_int_equal(count(&(struct query){.tenant = SPAN_LIT("t3"), .after_seq = CALLS - 8}), 2);
 }
 
-static void test_free_text(void **state)
+TEST_CASE(test_free_text)
 {
-    (void)state;
     assert_int_equal(count(&(struct query){.text = SPAN_LIT("say \"HI\" 100%")}), expected(is_odd_search));
     assert_int_equal(count(&(struct query){.text = SPAN_LIT("100_")}), 0); /* no wildcards here */
     assert_int_equal(count(&(struct query){.text = SPAN_LIT("rule-1"), .tenant = SPAN_LIT("t3")}), CALLS / 20);
@@ -292,11 +285,10 @@ static struct query ask_at_random(uint32_t *seed, char sql[2000])
 }
 
 /* 3.4: any filters together, in any order, with any limit, give the rows that a plain reading gives. */
-static void test_random_filters(void **state)
+TEST_CASE(test_random_filters)
 {
     uint32_t seed = 7;
 
-    (void)state;
     for (int round = 0; round < 80; round++) {
         char where[2000] = "", sql[3000];
         struct query query = ask_at_random(&seed, where);
@@ -321,12 +313,11 @@ static void test_random_filters(void **state)
 }
 
 /* The names that commands know are the view's, in its order. */
-static void test_columns(void **state)
+TEST_CASE(test_columns)
 {
     struct db_stmt *stmt;
     struct db *db;
 
-    (void)state;
     assert_int_equal(audit_schema_model(&db), CODE_OK);
     assert_int_equal(db_prepare(db, "SELECT * FROM call", &stmt), CODE_OK);
     for (int i = 0; i < db_columns(stmt); i++)
@@ -356,7 +347,7 @@ static void expect_told(enum row_table table, const char *const *told, const cha
 }
 
 /* 6.12: a new column is shown to those who ask and to those who export, or somebody has decided that it is not. */
-static void test_every_column_is_told(void **state)
+TEST_CASE(test_every_column_is_told)
 {
     /* what vouches for others is for verifiers; `call` has the first, and names of two tables alike are told once */
     static const char *const of_call[] = {
@@ -367,7 +358,6 @@ static void test_every_column_is_told(void **state)
         "query_digest", "params_digest", "claims_digest", "salt", "arguments_begin", "response_digest",
         "response_digest_before", "answer_digest", "answer_salt", NULL};
 
-    (void)state;
     expect_told(ROW_DECISION, audit_columns(), of_call);
     expect_told(ROW_OUTCOME, audit_columns(), of_call);
     expect_told(ROW_DECISION, entry_columns(), of_export);
@@ -375,14 +365,13 @@ static void test_every_column_is_told(void **state)
     expect_told(ROW_EVENT, entry_columns(), of_export);
 }
 
-static void test_the_callback_ends_it(void **state)
+TEST_CASE(test_the_callback_ends_it)
 {
     struct seen seen = {.ordered = true, .answer = CODE_IO};
     struct trail trail;
     struct why why = {0};
     bool more;
 
-    (void)state;
     assert_int_equal(trail_find(file.path, false, &trail, &why), CODE_OK);
     assert_int_equal(audit_query(&trail, &(struct query){0}, see, &seen, &more, &why), CODE_IO);
     trail_fini(&trail);
@@ -390,12 +379,11 @@ static void test_the_callback_ends_it(void **state)
 }
 
 /* Each allocation in turn fails: an error, no crash, nothing lost (the sanitizer watches). */
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     const struct query query = {.tenant = SPAN_LIT("t3"), .tool = SPAN_LIT("send"), .text = SPAN_LIT("lamp"), .limit = 50};
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t n = 1; code != CODE_OK; n++) {
         struct seen seen = {.ordered = true};
         struct why why = {0};
@@ -415,12 +403,11 @@ static void test_out_of_memory(void **state)
 }
 
 /* Last, since it stays so: who can write the file could hide calls behind a view of that name, and older files have other columns. */
-static void test_a_view_of_the_file_hides_nothing(void **state)
+TEST_CASE(test_a_view_of_the_file_hides_nothing)
 {
     struct why why = {""};
     struct db *db;
 
-    (void)state;
     assert_int_equal(db_open(file.path, DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "DROP VIEW call; CREATE VIEW call AS SELECT * FROM decision WHERE tenant = 't1'"), CODE_OK);
     db_close(&db);
@@ -428,17 +415,4 @@ static void test_a_view_of_the_file_hides_nothing(void **state)
                      expected(is_t3_permit));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_filter),        cmocka_unit_test(test_correlation_wherever_it_lies),
-        cmocka_unit_test(test_time),               cmocka_unit_test(test_limit_takes_the_newest),
-        cmocka_unit_test(test_the_callback_ends_it), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_order),              cmocka_unit_test(test_further_filters),
-        cmocka_unit_test(test_free_text),          cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_every_column_is_told),
-        cmocka_unit_test(test_random_filters),     cmocka_unit_test(test_a_view_of_the_file_hides_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -86,12 +86,11 @@ static struct stats *count(const struct query *query, unsigned bys)
     return stats;
 }
 
-static void test_total(void **state)
+TEST_CASE(test_total)
 {
     struct stats *stats = count(&(struct query){.tenant = SPAN_NONE}, 0);
     const struct stats_group *total = stats_total(stats);
 
-    (void)state;
     assert_true(total->calls == CALLS && total->denied == CALLS / 5 && total->permitted == CALLS / 5 * 4 && total->held == 0);
     assert_true(total->failed == CALLS / 10 && total->open == 1);
     assert_true(total->first_us == BEGIN_US && total->last_us == BEGIN_US + (int64_t)(CALLS - 1) * 1000000);
@@ -107,7 +106,7 @@ static void test_total(void **state)
 }
 
 /* 13.9: of the newest alone, by minute. */
-static void test_newest_by_minute(void **state)
+TEST_CASE(test_newest_by_minute)
 {
     const struct stats_group *const *minutes;
     struct stats *stats = count(&(struct query){.limit = 3}, 1u << STATS_MINUTE);
@@ -115,7 +114,6 @@ static void test_newest_by_minute(void **state)
     uint64_t calls = 0;
     size_t found = stats_groups(stats, STATS_MINUTE, &minutes);
 
-    (void)state;
     assert_true(stats_total(stats)->calls == 3 && stats_total(stats)->first_us == last_us - 2000000);
     for (size_t i = 0; i < found; i++) {
         assert_int_equal(minutes[i]->name.len, strlen("2026-01-01T00:00"));
@@ -133,14 +131,13 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void test_percentiles(void **state)
+TEST_CASE(test_percentiles)
 {
     static const unsigned percents[] = {1, 10, 50, 90, 95, 99, 100};
     static int64_t all[CALLS];
     struct stats *stats = count(&(struct query){0}, 0);
     size_t have = 0;
 
-    (void)state;
     for (int i = 0; i < CALLS - 1; i++)
         if (i % 5 != 0)
             all[have++] = latency_of(i);
@@ -166,7 +163,7 @@ static void test_percentiles(void **state)
     stats_free(&stats);
 }
 
-static void test_groups(void **state)
+TEST_CASE(test_groups)
 {
     const unsigned bys = 1u << STATS_TENANT | 1u << STATS_TOOL | 1u << STATS_RULE | 1u << STATS_PRINCIPAL;
     struct stats *stats = count(&(struct query){0}, bys);
@@ -174,7 +171,6 @@ static void test_groups(void **state)
     uint64_t sum = 0;
     size_t n = stats_groups(stats, STATS_TENANT, &groups);
 
-    (void)state;
     assert_true(n == 4 && span_is(groups[0]->name, "t0") && groups[0]->calls == CALLS / 4);
     assert_int_equal(stats_groups(stats, STATS_TOOL, &groups), 2);
     assert_true(span_is(groups[0]->name, "read") && span_is(groups[1]->name, "tools/call")); /* the method where no tool is */
@@ -189,11 +185,10 @@ static void test_groups(void **state)
     stats_free(&stats);
 }
 
-static void test_out_of_memory(void **state)
+TEST_CASE(test_out_of_memory)
 {
     enum code code = CODE_NOMEM;
 
-    (void)state;
     for (uint64_t n = 1; code != CODE_OK; n++) {
         struct stats *stats;
         struct why why = {0};
@@ -210,7 +205,7 @@ static void test_out_of_memory(void **state)
 }
 
 /* 4.18: what was refused by the server and what nobody knows have failed, for `audit stats` and for the view alike. */
-static void test_failed(void **state)
+TEST_CASE(test_failed)
 {
     static const enum audit_outcome outcomes[] = {
         OUTCOME_UNKNOWN, OUTCOME_RESULT, OUTCOME_TOOL_ERROR, OUTCOME_PROTOCOL_ERROR, OUTCOME_HTTP_ERROR, OUTCOME_ACCEPTED,
@@ -223,7 +218,6 @@ static void test_failed(void **state)
     struct stats *stats;
     struct why why = {0};
 
-    (void)state;
     audit_file_init(&own);
     audit = audit_file_open(&own, 1);
     for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
@@ -247,13 +241,4 @@ static void test_failed(void **state)
     audit_file_fini(&own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_total), cmocka_unit_test(test_newest_by_minute),
-        cmocka_unit_test(test_percentiles), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_failed),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -183,12 +183,11 @@ static void ask_all(struct court *court, const struct text *policy, const struct
     }
 }
 
-static void test_access_is_what_calls_get(void **state)
+TEST_CASE(test_access_is_what_calls_get)
 {
     static struct text policy;
     struct court court = {.now_us = NOW_US};
 
-    (void)state;
     arena_init(&court.arena, 1 << 20);
     buf_init(&court.canonical, 1 << 16);
     assert_int_equal(policy_scratch_new(&court.scratch), CODE_OK);
@@ -215,7 +214,7 @@ static void test_access_is_what_calls_get(void **state)
 }
 
 /* What a condition is asked of is said: an argument's value, names in it, or links. */
-static void test_conditions_in_words(void **state)
+TEST_CASE(test_conditions_in_words)
 {
     static const char *const conditions[][2] = {
         {"{arg: n, max: 5}", "`n` max 5"},
@@ -228,7 +227,6 @@ static void test_conditions_in_words(void **state)
     static struct text policy;
     struct buf words;
 
-    (void)state;
     buf_init(&words, 1 << 12);
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
         struct policy *compiled;
@@ -245,10 +243,4 @@ static void test_conditions_in_words(void **state)
     buf_fini(&words);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_access_is_what_calls_get),
-                                       cmocka_unit_test(test_conditions_in_words)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -118,9 +118,8 @@ static int remove_folder(void **state)
 }
 
 /* 1.22, 2.3: check. Errors 2, warnings 0 and with --strict 1. */
-static void test_check(void **state)
+TEST_CASE_WITH(test_check, make_folder, remove_folder)
 {
-    (void)state;
     expect(run("check %s", path_of("good.yaml")), 0, out, "1 file, 2 rules: no errors, 0 warnings");
     expect(run("check %s", path_of("other.yaml")), 0, err, ":3:5: warning: no test is decided");
     expect(run("check --strict %s", path_of("other.yaml")), 1, out, "1 warning");
@@ -139,12 +138,11 @@ static void test_check(void **state)
 }
 
 /* 1.22, 2.4: test. */
-static void test_test(void **state)
+TEST_CASE_WITH(test_test, make_folder, remove_folder)
 {
     char text[1024];
     FILE *file;
 
-    (void)state;
     expect(run("test %s", path_of("good.yaml")), 0, out, "3 passed, 0 failed");
     expect(run("test %s %s", path_of("good.yaml"), path_of("failing.yaml")), 1, out,
            "FAILED no <way>: expected permit, got deny");
@@ -169,11 +167,10 @@ static void test_test(void **state)
 }
 
 /* 1.22, 2.7: load, list, show, activate, remove. */
-static void test_versions(void **state)
+TEST_CASE_WITH(test_versions, make_folder, remove_folder)
 {
     char store[160];
 
-    (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, "added    a\nversion 1 is active\n");
     expect(run("load %s --why more %s", path_of("other.yaml"), store), 0, out,
@@ -203,11 +200,10 @@ static void test_versions(void **state)
 }
 
 /* 2.4: a call as a test writes it, the call of a test, an old version; one way at a time. */
-static void test_explain_ways(void **state)
+TEST_CASE_WITH(test_explain_ways, make_folder, remove_folder)
 {
     char store[160];
 
-    (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, NULL);
     expect(run("load %s %s", path_of("other.yaml"), store), 0, out, NULL);
@@ -235,11 +231,10 @@ static void test_explain_ways(void **state)
 }
 
 /* 2.4: diff: exit 0 the same, 1 it differs; two versions, one and the active one, files. */
-static void test_diff(void **state)
+TEST_CASE_WITH(test_diff, make_folder, remove_folder)
 {
     char store[160];
 
-    (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
     write_file("call.json", GOOD);
     expect(run("diff 1 %s", store), 3, err, "callgate: ");
@@ -275,9 +270,8 @@ static void expect_plain(int status, int wanted, const char *part)
 }
 
 /* 2.3, 2.4, 2.7: what is wrong with somebody's file is told without letting the file steer the terminal or forge a line. */
-static void test_hostile_texts(void **state)
+TEST_CASE_WITH(test_hostile_texts, make_folder, remove_folder)
 {
-    (void)state;
     write_file("other.yaml", SHOUTING);
     write_file("broken.yaml", STEERING);
     expect_plain(run("check %s", path_of("broken.yaml")), 2, "`\\u001b[2J\\n::error::` is not absolute");
@@ -290,11 +284,10 @@ static void test_hostile_texts(void **state)
     expect_plain(run("remove --store %s \x1b[2J", path_of("s.db")), 1, "\\u001b[2J");
 }
 
-static void test_explain(void **state)
+TEST_CASE_WITH(test_explain, make_folder, remove_folder)
 {
     char store[160];
 
-    (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
     expect(run("explain --all --policy %s --tool t --arg n=3", path_of("good.yaml")), 0, out, "verdict: permit (permitted) by p");
     expect(run("explain --all --policy %s --tool t --arg n=x", path_of("good.yaml")), 1, out, "\"x\": undecided");
@@ -314,17 +307,4 @@ static void test_explain(void **state)
     expect(run("explain --call %s %s", path_of("call.json"), store), 2, err, "write a map");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_check, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_test, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_hostile_texts, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_versions, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_diff, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_explain_ways, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_explain, make_folder, remove_folder),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -67,7 +67,7 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_file_is_copied_whole(void **state)
+TEST_CASE_WITH(a_file_is_copied_whole, setup, teardown)
 {
     static const char abc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; /* FIPS 180-2, B.1 */
     unsigned char sha256[DIGEST_BYTES];
@@ -77,7 +77,6 @@ static void a_file_is_copied_whole(void **state)
     struct stat there;
     uint64_t bytes = 0;
 
-    (void)state;
     write_file("from", "abc");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(backup_copy(at("from"), at("to"), 0640, &why), CODE_OK);
@@ -101,11 +100,10 @@ static void expect_none(const char *from, const char *to, const char *said)
         fail_msg("%s: %s", from, why.text);
 }
 
-static void what_cannot_be_copied_is_not_there(void **state)
+TEST_CASE_WITH(what_cannot_be_copied_is_not_there, setup, teardown)
 {
     int before = open_files();
 
-    (void)state;
     write_file("from", "abc");
     assert_int_equal(symlink("pipe", at("link")), 0);
     assert_int_equal(mkfifo(at("pipe"), 0600), 0);
@@ -119,12 +117,4 @@ static void what_cannot_be_copied_is_not_there(void **state)
     assert_int_equal(open_files(), before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_is_copied_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_copied_is_not_there, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,9 +3,8 @@
  * server that lacks what it had, two nodes of one name, rows that it refuses. */
 #include "up_bench.h"
 
-static void test_each_row_once(void **state)
+TEST(test_each_row_once)
 {
-    (void)state;
     fill(3000);
     ship();
     fill(40);
@@ -27,14 +26,13 @@ static struct span any_bytes(char *bytes, size_t size)
 }
 
 /* What came was never a text: every value of a byte, everywhere, long and short, at any time. */
-static void test_any_byte(void **state)
+TEST(test_any_byte)
 {
     static char bytes[10][4000], all[256], large[200000];
     static const int64_t times[] = {INT64_MIN, -1, 0, INT64_MAX, 253402300799999999, -62135596800000001, 1700000000000000};
     struct audit_ring *ring = audit_ring(node.audit, 0);
     uint64_t ticket = 0, seq;
 
-    (void)state;
     for (size_t i = 0; i < sizeof all; i++)
         all[i] = (char)i;
     for (size_t i = 0; i < sizeof large; i++)
@@ -70,7 +68,7 @@ static void archive(void)
 }
 
 /* Over rotations, also where the outcome comes into a later file than its decision; by couriers that end at any time. */
-static void test_rotations(void **state)
+TEST(test_rotations)
 {
     const struct audit_decision call = audit_call("acme", "long");
     struct audit_ring *ring = audit_ring(node.audit, 0);
@@ -78,7 +76,6 @@ static void test_rotations(void **state)
     uint64_t seq = 0, ticket;
     bool more;
 
-    (void)state;
     ticket = audit_file_put(ring, &call);
     assert_int_equal(audit_file_wait(ring, ticket, &seq), AUDIT_DURABLE);
     for (int i = 0; i < 6; i++) {
@@ -112,11 +109,10 @@ static void go_back(int64_t to)
     run(owner, sql);
 }
 
-static void test_a_server_that_lacks_the_last(void **state)
+TEST(test_a_server_that_lacks_the_last)
 {
     bool more;
 
-    (void)state;
     fill(900);
     ship();
     go_back(1000);
@@ -133,11 +129,10 @@ static void test_a_server_that_lacks_the_last(void **state)
 }
 
 /* The server is killed in the middle of it; nobody knows which commits were. */
-static void test_a_killed_server(void **state)
+TEST(test_a_killed_server)
 {
     bool more = true;
 
-    (void)state;
     fill(4000);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(turn(&more), CODE_OK);
@@ -157,13 +152,12 @@ static void test_a_killed_server(void **state)
 }
 
 /* A commit whose answer did not come, and was made all the same: the next courier finds the cursor moved. */
-static void test_two_couriers(void **state)
+TEST(test_two_couriers)
 {
     struct up *other = NULL;
     struct why why = {0};
     bool more = true;
 
-    (void)state;
     fill(2000);
     assert_int_equal(up_new(node.file.path, false, 0, &other, &why), CODE_OK);
     for (int i = 0; i < 60; i++) { /* by turns: each finds the cursor where it did not leave it */
@@ -177,7 +171,7 @@ static void test_two_couriers(void **state)
     same_as_here();
 }
 
-static void test_a_fork(void **state)
+TEST(test_a_fork)
 {
     struct audit_file file;
     struct audit *audit;
@@ -185,7 +179,6 @@ static void test_a_fork(void **state)
     struct why why = {0};
     bool more = true;
 
-    (void)state;
     fill(100);
     ship();
     audit_file_init(&file);
@@ -206,11 +199,10 @@ static void test_a_fork(void **state)
 }
 
 /* A row that the server refuses, for whatever: the others come, and its hash comes. */
-static void test_a_row_that_is_refused(void **state)
+TEST(test_a_row_that_is_refused)
 {
     struct audit_decision bad = audit_call("acme", "bad");
 
-    (void)state;
     run(owner, "CREATE FUNCTION callgate.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.correlation = 'bad' THEN RAISE "
                "SQLSTATE '22000'; END IF; RETURN NEW; END $$; CREATE TRIGGER refuse BEFORE INSERT ON callgate.decision FOR EACH ROW "
                "EXECUTE FUNCTION callgate.refuse()");
@@ -226,11 +218,10 @@ static void test_a_row_that_is_refused(void **state)
     assert_int_equal(number("SELECT count(*) FROM callgate.decision WHERE tool IS NULL AND hash IS NOT NULL"), 1);
 }
 
-static void test_arguments_at_home(void **state)
+TEST(test_arguments_at_home)
 {
     struct why why = {0};
 
-    (void)state;
     up_free(&node.up);
     assert_int_equal(up_new(node.file.path, true, 0, &node.up, &why), CODE_OK);
     fill(20);
@@ -242,12 +233,6 @@ static void test_arguments_at_home(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        TEST(test_each_row_once), TEST(test_any_byte), TEST(test_rotations), TEST(test_a_server_that_lacks_the_last),
-        TEST(test_a_killed_server), TEST(test_two_couriers), TEST(test_a_fork), TEST(test_a_row_that_is_refused),
-        TEST(test_arguments_at_home),
-    };
-
     srandom(11);
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }

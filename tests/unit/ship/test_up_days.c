@@ -23,11 +23,10 @@ static int64_t erased_at(const char *tenant)
 }
 
 /* What a node's trail erases is emptied at the centre, of that node and that tenant alone. */
-static void test_an_erasure(void **state)
+TEST(test_an_erasure)
 {
     int64_t event;
 
-    (void)state;
     fill(5000);
     ship();
     run(owner, "INSERT INTO callgate.decision (node, day, seq, time_us, tenant, arguments, salt) VALUES ('gate-2', '2023-11-14', 1, "
@@ -48,7 +47,7 @@ static void test_an_erasure(void **state)
 }
 
 /* Days: opened for their rows, given indices when they are over, dropped with the chain's proof. */
-static void test_days(void **state)
+TEST(test_days)
 {
     int64_t midnight_us = clock_wall_us() / DAY_US * DAY_US;
     struct audit_ring *ring = audit_ring(node.audit, 0);
@@ -57,7 +56,6 @@ static void test_days(void **state)
     uint64_t ticket = 0, seq;
     bool more = true;
 
-    (void)state;
     call.expects_outcome = false;
     for (int i = 0; i < 90; i++) { /* six to four days ago, and one row of the first day behind the second's first */
         call.time_us = midnight_us - (6 - i / 30 + (i == 40)) * DAY_US;
@@ -89,14 +87,13 @@ static void test_days(void **state)
 }
 
 /* A day that is over has indices, and a late row with a text that is too long for them comes all the same. */
-static void test_a_late_row(void **state)
+TEST(test_a_late_row)
 {
     static char noise[4000];
     struct audit_decision call = audit_call("acme", "c");
     struct why why = {0};
     bool more = true;
 
-    (void)state;
     call.expects_outcome = false;
     call.time_us = clock_wall_us() - 20 * DAY_US;
     (void)audit_file_put(audit_ring(node.audit, 0), &call);
@@ -118,7 +115,7 @@ static void test_a_late_row(void **state)
 }
 
 /* P193: a node reads no row, writes in no other name, moves nobody else's cursor, changes and deletes nothing. */
-static void test_what_a_node_may_not(void **state)
+TEST(test_what_a_node_may_not)
 {
     static const char *const refused[] = {
         "SELECT * FROM callgate.decision", "SELECT count(*) FROM callgate.outcome", "SELECT seq FROM callgate.event",
@@ -138,7 +135,6 @@ static void test_what_a_node_may_not(void **state)
     struct pg *other = connect_as("gate-2");
     int64_t before;
 
-    (void)state;
     fill(50);
     (void)audit_file_call(audit_ring(node.audit, 0), "acme", "c-3"); /* what was put before it is on disk with it */
     ship();
@@ -158,10 +154,6 @@ static void test_what_a_node_may_not(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        TEST(test_an_erasure), TEST(test_days), TEST(test_a_late_row), TEST(test_what_a_node_may_not),
-    };
-
     srandom(11);
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }

@@ -24,7 +24,7 @@
 #include <time.h>
 
 #define DAY_US INT64_C(86400000000)
-#define TEST(name) cmocka_unit_test_setup_teardown(name, arrive, leave)
+#define TEST(name) TEST_CASE_WITH(name, arrive, leave)
 
 static struct pg *owner;
 

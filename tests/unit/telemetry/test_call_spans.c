@@ -80,12 +80,11 @@ static void is(struct span got, const char *wanted)
         fail_msg("%.*s is not %s", SPAN_ARG(got), wanted);
 }
 
-static void tells_a_call(void **state)
+TEST_CASE(tells_a_call)
 {
     static const struct call_spans spans = {.one_in = 1};
     const struct json_node *call, *judge, *record, *upstream;
 
-    (void)state;
     answered();
     call = tell(&spans, ENTRY_OUTCOME);
     judge = call->next;
@@ -122,12 +121,11 @@ static void tells_a_call(void **state)
     assert_null(attribute(call, "gen_ai.tool.call.arguments", "stringValue").at);
 }
 
-static void tells_more_where_it_is_asked_to(void **state)
+TEST_CASE(tells_more_where_it_is_asked_to)
 {
     static const struct call_spans spans = {.one_in = 1, .principals = true, .arguments = true};
     const struct json_node *call;
 
-    (void)state;
     answered();
     call = tell(&spans, ENTRY_OUTCOME);
     is(attribute(call, "enduser.id", "stringValue"), "ann");
@@ -137,13 +135,12 @@ static void tells_more_where_it_is_asked_to(void **state)
 }
 
 /* A row has the same ids each time, so that a collector knows what it has; another row has others. */
-static void ids_are_the_rows(void **state)
+TEST_CASE(ids_are_the_rows)
 {
     static const struct call_spans spans = {.one_in = 1};
     const struct json_node *call;
     char first[16];
 
-    (void)state;
     answered();
     call = tell(&spans, ENTRY_OUTCOME);
     memcpy(first, json_member_text(call, "spanId").at, sizeof first);
@@ -154,7 +151,7 @@ static void ids_are_the_rows(void **state)
     assert_memory_not_equal(first, json_member_text(call, "spanId").at, sizeof first);
 }
 
-static void says_what_failed(void **state)
+TEST_CASE(says_what_failed)
 {
     static const struct {
         const char *verdict, *outcome, *error_code, *error;
@@ -165,7 +162,6 @@ static void says_what_failed(void **state)
     };
     static const struct call_spans spans = {.one_in = 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct json_node *call;
         struct span error;
@@ -189,12 +185,11 @@ static void says_what_failed(void **state)
 
 /* ---- the agent's context ---- */
 
-static void goes_on_with_the_agents_trace(void **state)
+TEST_CASE(goes_on_with_the_agents_trace)
 {
     static const struct call_spans spans = {.one_in = 1}, links = {.one_in = 1, .links = true};
     const struct json_node *call, *link;
 
-    (void)state;
     answered();
     put("params", "{\"_meta\":{\"traceparent\":\"" PARENT "\"}}");
     put("trace", "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -214,7 +209,7 @@ static void goes_on_with_the_agents_trace(void **state)
     is(json_member_text(link, "spanId"), "00f067aa0ba902b7");
 }
 
-static void takes_no_crooked_context(void **state)
+TEST_CASE(takes_no_crooked_context)
 {
     static const char *const crooked[] = {
         "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
@@ -225,7 +220,6 @@ static void takes_no_crooked_context(void **state)
     static const struct call_spans spans = {.one_in = 1};
     char params[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof crooked / sizeof crooked[0]; i++) {
         answered();
         (void)snprintf(params, sizeof params, "{\"_meta\":{\"traceparent\":\"%s\"}}", crooked[i]);
@@ -240,13 +234,12 @@ static void takes_no_crooked_context(void **state)
 
 /* ---- what is chosen ---- */
 
-static void chooses(void **state)
+TEST_CASE(chooses)
 {
     static const struct call_spans all = {.one_in = 1}, links = {.one_in = 1, .links = true}, tenth = {.one_in = 10};
     char trace[33];
     int chosen = 0;
 
-    (void)state;
     answered();
     put("params", "{\"_meta\":{\"traceparent\":\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00\"}}");
     assert_null(tell(&all, ENTRY_OUTCOME)); /* the agent's own trace is not kept */
@@ -272,13 +265,12 @@ static void chooses(void **state)
 
 /* ---- whatever stands in a row ---- */
 
-static void takes_any_text(void **state)
+TEST_CASE(takes_any_text)
 {
     static const struct call_spans spans = {.one_in = 1, .principals = true, .arguments = true, .details = true};
     static char longer[8192];
     const struct json_node *call;
 
-    (void)state;
     answered();
     put("tool", "a\"b\\c\n\x01\xff\xe2\x80");
     call = tell(&spans, ENTRY_OUTCOME);
@@ -297,12 +289,11 @@ static void takes_any_text(void **state)
 }
 
 /* The clock was set back while the server had the call: no span begins outside of its parent. */
-static void clocks_jump(void **state)
+TEST_CASE(clocks_jump)
 {
     static const struct call_spans spans = {.one_in = 1};
     const struct json_node *call;
 
-    (void)state;
     answered();
     put("decided_us", "1795862999999999");
     call = tell(&spans, ENTRY_OUTCOME);
@@ -324,12 +315,11 @@ static const struct json_node *log_of(const struct call_spans *spans)
     return said.root;
 }
 
-static void logs_events(void **state)
+TEST_CASE(logs_events)
 {
     static const struct call_spans little = {.one_in = 1}, much = {.one_in = 1, .principals = true, .details = true};
     const struct json_node *log;
 
-    (void)state;
     row.count = 0;
     put("seq", "5");
     put("event", "audit_down");
@@ -353,16 +343,10 @@ static void logs_events(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_a_call), cmocka_unit_test(tells_more_where_it_is_asked_to), cmocka_unit_test(ids_are_the_rows),
-        cmocka_unit_test(says_what_failed), cmocka_unit_test(goes_on_with_the_agents_trace),
-        cmocka_unit_test(takes_no_crooked_context), cmocka_unit_test(chooses), cmocka_unit_test(takes_any_text),
-        cmocka_unit_test(clocks_jump), cmocka_unit_test(logs_events),
-    };
     int failed;
 
     buf_init(&out, MOST);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = tests_run(NULL, NULL);
     json_text_fini(&said);
     buf_fini(&out);
     return failed;

@@ -40,7 +40,7 @@ static const struct json_node *points(const struct json_node *metric, const char
     return json_member(json_member(metric, span_text(kind)), SPAN_LIT("dataPoints"))->child;
 }
 
-static void reads_counters_and_gauges(void **state)
+TEST_CASE(reads_counters_and_gauges)
 {
     const struct json_node *metric = read("# HELP a_total Calls \"judged\".\n# TYPE a_total counter\n"
                                           "a_total{tool=\"x\\\"y\\\\z\\n\",verdict=\"deny\"} 3\na_total{tool=\"}\",verdict=\"a,b\"} 4\n"
@@ -50,7 +50,6 @@ static void reads_counters_and_gauges(void **state)
                                           "process_start_time_seconds 1795862400\n");
     const struct json_node *point = points(metric, "sum"), *label = json_member(point, SPAN_LIT("attributes"))->child;
 
-    (void)state;
     is(json_member_text(metric, "name"), "a_total");
     is(json_member_text(metric, "description"), "Calls \"judged\".");
     is(json_member(json_member(metric, SPAN_LIT("sum")), SPAN_LIT("isMonotonic"))->raw, "true");
@@ -68,14 +67,13 @@ static void reads_counters_and_gauges(void **state)
     assert_int_equal(batch.count, 3);
 }
 
-static void reads_histograms(void **state)
+TEST_CASE(reads_histograms)
 {
     const struct json_node *metric = read("# HELP h_seconds How long.\n# TYPE h_seconds histogram\nh_seconds_bucket{le=\"1e-05\"} 2\n"
                                           "h_seconds_bucket{le=\"0.5\"} 2\nh_seconds_bucket{le=\"+Inf\"} 7\nh_seconds_sum 1.25\n"
                                           "h_seconds_count 7\n");
     const struct json_node *point = points(metric, "histogram");
 
-    (void)state;
     is(json_member_text(metric, "unit"), "s");
     is(json_member_text(point, "count"), "7");
     is(json_member(point, SPAN_LIT("sum"))->raw, "1.25");
@@ -83,7 +81,7 @@ static void reads_histograms(void **state)
     is(json_member(point, SPAN_LIT("explicitBounds"))->raw, "[1e-05,0.5]");
 }
 
-static void takes_no_other_text(void **state)
+TEST_CASE(takes_no_other_text)
 {
     static const char *const other[] = {
         "<html>\n", "a 1\n", "# HELP a b\n# TYPE a summary\n", "# HELP a b\n# TYPE a gauge\na NaN\n", "# HELP a b\n# TYPE a gauge\na \n",
@@ -97,17 +95,15 @@ static void takes_no_other_text(void **state)
         "# HELP h b\n# TYPE h histogram\nh_count 2\n", "# HELP a b\n# TYPE b gauge\n", "# EOF\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
         if (read(other[i]) != NULL)
             fail_msg("taken: %s", other[i]);
 }
 
-static void parts_batches(void **state)
+TEST_CASE(parts_batches)
 {
     struct buf body;
 
-    (void)state;
     otlp_batch_clear(&batch);
     for (int i = 0; i < 10; i++) {
         buf_addf(&batch.text, "{\"n\":%d}", i);
@@ -128,14 +124,10 @@ static void parts_batches(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_counters_and_gauges), cmocka_unit_test(reads_histograms), cmocka_unit_test(takes_no_other_text),
-        cmocka_unit_test(parts_batches),
-    };
     int failed;
 
     otlp_batch_init(&batch);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = tests_run(NULL, NULL);
     json_text_fini(&said);
     otlp_batch_fini(&batch);
     return failed;

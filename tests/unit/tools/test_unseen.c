@@ -24,7 +24,7 @@ static enum unseen of(const char *tool, const char *what, const char *properties
     return found;
 }
 
-static void are_named(void **state)
+TEST_CASE(are_named)
 {
     static const struct {
         enum unseen unseen;
@@ -51,7 +51,6 @@ static void are_named(void **state)
     };
     struct buf out;
 
-    (void)state;
     buf_init(&out, UNSEEN_MAX_BYTES);
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
         enum unseen found = of(tries[i].tool, tries[i].what, tries[i].properties, &out);
@@ -64,9 +63,4 @@ static void are_named(void **state)
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(are_named)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -136,12 +136,11 @@ static struct wish_answer ask(uint64_t ticket, struct wish_take take)
     return answer;
 }
 
-static void test_wishes_come_back(void **state)
+TEST_CASE_WITH(test_wishes_come_back, arrive, leave)
 {
     struct wish_take take = amount_of(1, 2), two[2] = {amount_of(2, 9), amount_of(1, 2)};
     struct wish_answer answer;
 
-    (void)state;
     assert_int_equal(ask(11, take).fate, WISH_GIVEN);
     assert_int_equal(ask(11, take).fate, WISH_GIVEN); /* its answer was lost: the same use */
     assert_int_equal(ask(12, take).fate, WISH_GIVEN);
@@ -157,13 +156,12 @@ static void test_wishes_come_back(void **state)
     assert_int_equal(pg_server_number(owner, "SELECT sum(used)::bigint FROM callgate.limit_slot"), 2);
 }
 
-static void test_steps_and_values(void **state)
+TEST_CASE_WITH(test_steps_and_values, arrive, leave)
 {
     struct wish_take step = {.kind = WISH_STEP, .most = 1, .amount = 2, .per_us = INT64_C(4000000000000000)};
     struct wish_take value = amount_of(3, 1), other;
     struct wish_answer answer;
 
-    (void)state;
     value.kind = WISH_VALUE;
     memset(value.key + 16, 'a', 16);
     other = value;
@@ -183,13 +181,12 @@ static void test_steps_and_values(void **state)
     assert_int_equal(pg_server_number(owner, "SELECT count(*) FROM callgate.limit_value"), 1);
 }
 
-static void test_many_at_once(void **state)
+TEST_CASE_WITH(test_many_at_once, arrive, leave)
 {
     struct wish_take take = amount_of(4, 100);
     struct wish_answer answer;
     unsigned given = 0;
 
-    (void)state;
     assert_int_equal(ask(31, take).fate, WISH_GIVEN);
     for (uint64_t i = 0; i < 60; i++)
         wish(100 + i, &take, 1);
@@ -203,7 +200,7 @@ static void test_many_at_once(void **state)
 }
 
 /* What is no message of the gate's is passed over, and what is one behind it is heard. */
-static void test_what_is_no_message(void **state)
+TEST_CASE_WITH(test_what_is_no_message, arrive, leave)
 {
     struct wish_take take = amount_of(5, 9);
     struct fleet_wish message = {.kind = FLEET_WISH, .ticket = 1, .count = WISH_TAKES_MAX + 1};
@@ -221,13 +218,12 @@ static void test_what_is_no_message(void **state)
 }
 
 /* A server that lacks what was seen gives nothing until it was told what this node has used. */
-static void test_what_the_centre_lacks_is_told(void **state)
+TEST_CASE_WITH(test_what_the_centre_lacks_is_told, arrive, leave)
 {
     struct fleet_told told = {.kind = FLEET_TOLD, .count = 1, .begins = true};
     struct wish_take take = amount_of(6, 2);
     struct wish_answer answer;
 
-    (void)state;
     assert_int_equal(ask(51, take).fate, WISH_GIVEN);
     run("DELETE FROM callgate.limit_slot; UPDATE callgate.limit_clock SET time_us = time_us - 5000000");
     while (hear(&answer) != FLEET_TELL) /* by the next beat */
@@ -244,13 +240,12 @@ static void test_what_the_centre_lacks_is_told(void **state)
     assert_int_equal(ask(54, take).fate, WISH_FULL);
 }
 
-static void test_away_is_said_soon(void **state)
+TEST_CASE_WITH(test_away_is_said_soon, arrive, leave)
 {
     struct wish_take take = amount_of(8, 99);
     struct wish_answer answer;
     int64_t begun_us;
 
-    (void)state;
     assert_int_equal(ask(61, take).fate, WISH_GIVEN);
     pg_close(&owner);
     pg_server_tell("pause");
@@ -272,11 +267,10 @@ static void test_away_is_said_soon(void **state)
     owner = pg_server_open((struct pg_place){.database = pg_server.local});
 }
 
-static void test_it_ends_with_the_gate(void **state)
+TEST_CASE_WITH(test_it_ends_with_the_gate, arrive, leave)
 {
     const struct fleet_message last = {.kind = FLEET_LAST};
 
-    (void)state;
     assert_false(uses_are_over(uses));
     assert_int_equal(send(gate, &last, sizeof last, 0), sizeof last);
     while (!uses_are_over(uses))
@@ -295,12 +289,11 @@ static struct wish_answer answer_of(int64_t status, int64_t at, int64_t wait_us,
     return answer;
 }
 
-static void test_whatever_the_centre_says(void **state)
+TEST_CASE(test_whatever_the_centre_says)
 {
     char many[3601] = "";
     struct wish_answer answer = answer_of(1, 2, 3, 4, "1:2,256:70000,3:1");
 
-    (void)state;
     assert_true(answer.fate == WISH_FULL && answer.at == 2 && answer.wait_us == 3 && answer.taken == 4 && answer.count == 3);
     assert_true(answer.used[1].step == 256 && answer.used[1].times == UINT16_MAX);
     assert_int_equal(answer_of(0, 0, 0, 0, "").fate, WISH_GIVEN);
@@ -315,15 +308,8 @@ static void test_whatever_the_centre_says(void **state)
     assert_int_equal(answer_of(1, 0, 0, 0, many).count, WISH_STEPS_MAX);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, arrive, leave)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_wishes_come_back), TEST(test_steps_and_values), TEST(test_many_at_once), TEST(test_what_is_no_message),
-        TEST(test_what_the_centre_lacks_is_told), TEST(test_away_is_said_soon), TEST(test_it_ends_with_the_gate),
-        cmocka_unit_test(test_whatever_the_centre_says),
-    };
-
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
+    return pg_server_is_there() ? tests_run(begin, end) : 0;
 }
