@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/pg_server.h"
 #include "fakes/cm.h"
+#include "fakes/folder.h"
 
-#include <ftw.h>
 #include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -55,14 +55,6 @@ int pg_server_start(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *there, int kind, struct FTW *at)
-{
-    (void)there;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 int pg_server_finish(void **state)
 {
     int status;
@@ -71,7 +63,7 @@ int pg_server_finish(void **state)
     (void)fclose(pg_server.to);
     (void)waitpid(pg_server.pid, &status, 0);
     (void)fclose(pg_server.from);
-    (void)nftw(pg_server.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(pg_server.folder);
     return 0;
 }
 

@@ -4,11 +4,11 @@
  * may be on the disk, every other page, or nothing. From each such disk the next start goes on: every call that was told is there,
  * no number is missing or there twice, no checkpoint that was out covers what is gone. */
 #define TRAIL_BENCH_OWN_STEPS
+#include "fakes/folder.h"
 #include "fakes/sample.h"
 #include "trail_bench.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 
 #define NAMES 32
 #define PENDING 6
@@ -429,14 +429,6 @@ static void goes_on(struct bench *bench, int cut)
         fail_msg("cut %d: something half done is left", cut);
 }
 
-static int remove_one(const char *path, const struct stat *there, int kind, struct FTW *where)
-{
-    (void)there;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 TEST_CASE_WITH(test_every_disk, setup, teardown)
 {
     struct bench *bench = *state;
@@ -461,7 +453,7 @@ TEST_CASE_WITH(test_every_disk, setup, teardown)
     assert_true(disk.cuts > 40);
     for (int cut = 0; cut < disk.cuts; cut += (int)sample_step())
         goes_on(&after, cut);
-    assert_int_equal(nftw(disk.store, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(disk.store);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "fakes/cm.h"
+#include "fakes/folder.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -32,15 +33,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const tails[] = {"", "-wal", "-shm", "-journal", "-1", "-2"};
     struct place *place = *state;
-    char path[128];
 
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s%s", place->path, tails[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(place->folder);
+    folder_remove(place->folder);
     free(place);
     return 0;
 }

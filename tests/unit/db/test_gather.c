@@ -4,11 +4,11 @@
 #include "db/db.h"
 
 #include "fakes/fault_vfs.h"
+#include "fakes/folder.h"
 #include "os/file.h"
 #include "fakes/cm.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,22 +74,14 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *there, int kind, struct FTW *where)
-{
-    (void)there;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct place *place = *state;
 
     fault_vfs_set(FAULT_NONE, 0);
     db_close(&place->db);
-    (void)nftw(place->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    (void)nftw(place->after, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(place->folder);
+    folder_remove(place->after);
     free(place);
     return 0;
 }

@@ -29,12 +29,9 @@ static inline int make_pki(void **state)
 
 static inline int drop_pki(void **state)
 {
-    static const char *const names[] = {"ca.pem", "gate.pem", "gate.key", "bot.pem", "bot.key", "eve.pem", "eve.key",
-                                        "open.key", NULL};
-
     (void)state;
-    pki_end(&pki, names);
-    pki_end(&other, names);
+    pki_end(&pki);
+    pki_end(&other);
     return 0;
 }
 

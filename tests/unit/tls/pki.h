@@ -3,6 +3,8 @@
 #ifndef UNIT_TLS_PKI_H
 #define UNIT_TLS_PKI_H
 
+#include "fakes/folder.h"
+
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -10,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct pki {
     char folder[64];
@@ -101,11 +102,9 @@ static inline void pki_issue(struct pki *pki, const char *name, const char *orga
     EVP_PKEY_free(key);
 }
 
-static inline void pki_end(struct pki *pki, const char *const *names)
+static inline void pki_end(struct pki *pki)
 {
-    for (; *names; names++)
-        (void)unlink(pki_path(pki, *names));
-    (void)rmdir(pki->folder);
+    folder_remove(pki->folder);
     X509_free(pki->authority);
     EVP_PKEY_free(pki->key);
 }
