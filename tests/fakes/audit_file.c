@@ -110,7 +110,7 @@ enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64
     int naps = 0;
 
     while ((fate = audit_fate(ring, ticket, seq)) == AUDIT_WAITING) {
-        must(++naps < 400000, "audit_fate", "still waiting");
+        must(++naps < 20 * NAPS_MOST, "audit_fate", "still waiting");
         nap();
     }
     return fate;

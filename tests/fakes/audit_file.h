@@ -22,6 +22,9 @@ static inline const struct keyring *keyring_of(const struct note_key *key)
     return &ring;
 }
 
+/* Of a millisecond: a test that has waited for so many of them waits for what does not come, however busy the machine is. */
+#define NAPS_MOST 100000
+
 struct audit_file {
     char folder[64];
     char path[96];

@@ -69,7 +69,7 @@ static inline void rotated(const struct bench *bench, uint64_t times)
     struct audit_gauges gauges = {.rotations = 0};
 
     for (int naps = 0; gauges.rotations < times; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
         audit_gauges(bench->audit, &gauges);
     }

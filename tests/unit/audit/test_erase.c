@@ -77,7 +77,7 @@ TEST_CASE_WITH(test_erases, setup, teardown)
     fill(bench);
     assert_int_equal(erase(bench, 7), CODE_OK);
     assert_int_equal(erase(bench, 8), CODE_BUSY);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     assert_int_equal(done.code, CODE_OK);
     assert_non_null(strstr(done.text, "the values of 140 calls were erased"));
     assert_int_equal(files_with(bench, "our-secret"), 0);
@@ -91,7 +91,7 @@ TEST_CASE_WITH(test_erases, setup, teardown)
                         "asked"); /* 10.37 */
     call(bench, "acme", SECRET); /* what comes later is not meant */
     assert_int_equal(erase(bench, 7), CODE_OK); /* the same request again, as after a restart */
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     audit_close(&bench->audit);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'"), 1);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE arguments LIKE '%our-secret%'"), 1);
@@ -109,12 +109,12 @@ TEST_CASE_WITH(test_what_is_not_meant, setup, teardown)
     for (int i = 0; i < 10; i++)
         call(bench, "acme", SECRET);
     assert_int_equal(audit_erase(bench->audit, &at_that_time), CODE_OK);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     assert_non_null(strstr(done.text, "the values of 0 calls were erased"));
     assert_int_equal(erase(bench, 4), CODE_OK);
     for (int i = 0; i < 100; i++)
         call(bench, "acme", OTHER);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     audit_close(&bench->audit);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE salt IS NULL AND seq > (SELECT max(seq) FROM "
                                        "event WHERE kind = 'erased')"), 0);
@@ -131,11 +131,11 @@ TEST_CASE_WITH(test_erased_and_sealed_again, setup, teardown)
     start(bench);
     fill(bench);
     assert_int_equal(erase(bench, 1), CODE_OK);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     archive(bench);
     call(bench, "acme", SECRET);
     assert_int_equal(erase(bench, 2), CODE_OK);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     audit_close(&bench->audit);
     assert_int_equal(files_with(bench, "our-secret"), 0);
     assert_int_equal(verify_all(bench), 3);
@@ -167,7 +167,7 @@ TEST_CASE_WITH(test_rotates_while_a_sealed_file_is_read, setup, teardown)
     assert_int_equal(files_beside(live, "-wal", wal), CODE_OK);
     assert_int_equal(unlink(wal), 0);
     for (naps = 0; gauges.rotations < 2; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
         audit_gauges(bench->audit, &gauges);
     }
@@ -177,7 +177,7 @@ TEST_CASE_WITH(test_rotates_while_a_sealed_file_is_read, setup, teardown)
     db_close(&reader); /* before: what meets a reader is tried again after a minute */
     start(bench);
     for (naps = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'") == 0; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     audit_close(&bench->audit);
@@ -327,7 +327,7 @@ TEST_CASE_WITH(test_killed_at_every_step, setup, teardown)
         killed = die_at(bench, at, 7);
         start(bench);
         assert_int_equal(erase(bench, 7), CODE_OK); /* as the gate does, since the request has no answer */
-        assert_true(is_over(bench, 20000, &done));
+        assert_true(is_over(bench, NAPS_MOST, &done));
         audit_close(&bench->audit);
         assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'"), 1);
         assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'"), 1);
@@ -352,7 +352,7 @@ TEST_CASE_WITH(test_killed_and_not_asked_again, setup, teardown)
     }
     start(bench);
     for (int naps = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'") == 0; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     audit_close(&bench->audit);

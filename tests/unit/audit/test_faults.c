@@ -57,7 +57,7 @@ static void nap_ms(long ms)
 static void wait_up(const struct bench *bench)
 {
     for (int tries = 0; audit_is_down(bench->ring); tries++) {
-        assert_true(tries < 20000);
+        assert_true(tries < NAPS_MOST);
         nap_ms(5);
     }
 }
@@ -336,7 +336,7 @@ TEST_CASE_WITH(test_erased_again, setup, teardown)
         fault_vfs_set_once(FAULT_SYNC, nth); /* about where the slice is committed */
         assert_int_equal(audit_erase(bench->audit, &erasure), CODE_OK);
         for (int tries = 0; !audit_job_over(bench->audit, &done); tries++) {
-            assert_true(tries < 20000);
+            assert_true(tries < NAPS_MOST);
             nap_ms(5);
         }
         fault_vfs_set(FAULT_NONE, 0);

@@ -69,7 +69,7 @@ static void put(struct audit *audit, unsigned call)
 static void wait_for_rows(long long seq)
 {
     for (int tries = 0; audit_file_number(&bench->file, "SELECT max(seq) FROM decision") < seq; tries++) {
-        assert_true(tries < 60000);
+        assert_true(tries < NAPS_MOST);
         nap();
     }
 }
@@ -292,7 +292,7 @@ TEST_CASE(test_after_an_erasure)
 
     start(bench);
     assert_int_equal(audit_erase(bench->audit, &erasure), CODE_OK);
-    assert_true(is_over(bench, 60000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     assert_int_equal(done.code, CODE_OK);
     audit_close(&bench->audit);
     db = reader(bench->file.path);

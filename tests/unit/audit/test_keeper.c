@@ -75,7 +75,7 @@ static void copied(struct scene *scene)
     for (int round = 0; round < 2; round++) {
         keeper_ask_checkpoint(&scene->keeper);
         for (int tries = 0; atomic_load(&scene->keeper.checkpoint_wanted); tries++) {
-            assert_true(tries < 30000);
+            assert_true(tries < NAPS_MOST);
             nap();
         }
     }

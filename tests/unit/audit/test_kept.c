@@ -391,7 +391,7 @@ TEST_CASE_WITH(test_no_file, setup, teardown)
 
 static void wait_for_damage(const struct bench *bench, long long count)
 {
-    for (int i = 0; i < 1000 && events(bench, "heads_damaged") < count; i++)
+    for (int i = 0; i < NAPS_MOST / 10 && events(bench, "heads_damaged") < count; i++)
         (void)usleep(10000);
     assert_int_equal(events(bench, "heads_damaged"), count);
 }
@@ -402,7 +402,7 @@ static void call_and_wait(struct audit *audit)
     uint64_t seq = audit_file_call(audit_ring(audit, 0), "acme", "c");
     struct audit_gauges gauges = {0};
 
-    for (int i = 0; i < 10000 && gauges.signed_seq < seq; i++) {
+    for (int i = 0; i < NAPS_MOST && gauges.signed_seq < seq; i++) {
         (void)usleep(1000);
         audit_gauges(audit, &gauges);
     }

@@ -93,7 +93,7 @@ static void nap(void)
 /* A gate makes one with its first checkpoint; a call takes it along. */
 static void await_mark(struct bench *bench, uint64_t before)
 {
-    for (int i = 0; i < 20000 && atomic_load(&bench->audit->notary.marked) == before; i++) {
+    for (int i = 0; i < NAPS_MOST && atomic_load(&bench->audit->notary.marked) == before; i++) {
         (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
         nap();
     }
@@ -288,7 +288,7 @@ static int64_t await_list(struct bench *bench)
                               "FROM head_mark";
     int64_t tip = 0;
 
-    for (int i = 0; i < 20000 && (tip = audit_file_number(&bench->file, sql)) == 0; i++) {
+    for (int i = 0; i < NAPS_MOST && (tip = audit_file_number(&bench->file, sql)) == 0; i++) {
         (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
         nap();
     }

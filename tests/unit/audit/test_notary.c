@@ -96,7 +96,7 @@ static void wait_for(const struct audit *audit, uint64_t seq)
     struct audit_gauges gauges = {0};
 
     for (int naps = 0; gauges.signed_seq < seq; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
         audit_gauges(audit, &gauges);
     }
@@ -362,7 +362,7 @@ TEST(test_what_is_not_signed)
     assert_int_equal(atomic_load(&notary.signed_size), 0);
     notary__push(&notary, there, SPAN_NONE, 0, 0);
     for (int naps = 0; atomic_load(&notary.signed_size) != there; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
     notary__push(&notary, there + 1, SPAN_NONE, 1, 0); /* a row that is not there: it waits for a checkpoint */
@@ -479,7 +479,7 @@ static void wait_for_row(void *context, struct span note)
 
     assert_int_equal(note_read(note, &read), CODE_OK);
     (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM checkpoint WHERE size = %llu", (unsigned long long)read.size);
-    for (int naps = 0; bench->published == 0 && naps < 5000; naps++) {
+    for (int naps = 0; bench->published == 0 && naps < NAPS_MOST; naps++) {
         bench->published = audit_file_number(&bench->file, sql) == 1;
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
@@ -493,7 +493,7 @@ TEST(test_the_writer_comes_first)
     bench->conf.publish = wait_for_row;
     audit = open_signed(bench);
     audit_file_call(audit_ring(audit, 0), "acme", "c-1");
-    for (int naps = 0; bench->published == 0 && naps < 4000; naps++)
+    for (int naps = 0; bench->published == 0 && naps < NAPS_MOST; naps++)
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     assert_int_equal(bench->published, 1);
     audit_close(&audit);

@@ -106,7 +106,7 @@ TEST_CASE_WITH(test_log_taken_away_beside_a_reader, setup, teardown)
     assert_true(audit_is_down(audit_ring(bench->audit, 0)));
     db_close(&reader);
     for (int naps = 0; audit_is_down(audit_ring(bench->audit, 0)); naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     call_some(bench, 5);
@@ -141,7 +141,7 @@ static bool call_through(struct bench *bench, int count)
     uint64_t ticket, seq;
 
     for (int naps = 0; count > 0; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         if (audit_put_decision(ring, &decision, &ticket) == CODE_OK && audit_file_wait(ring, ticket, &seq) == AUDIT_DURABLE) {
             const struct audit_result answer = audit_answer(seq);
 
@@ -236,7 +236,7 @@ TEST_CASE_WITH(test_a_row_of_somebody_else, setup, teardown)
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) - count(DISTINCT seq) FROM entry"), 0);
     change(bench, "DROP TRIGGER event_delete; DELETE FROM event WHERE actor = 'eve'; CREATE TRIGGER event_delete BEFORE DELETE ON event "
            "BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END");
-    for (int i = 0; is_down(bench->audit) && i < 20000; i++) /* as it was, the audit goes on */
+    for (int naps = 0; is_down(bench->audit) && naps < NAPS_MOST; naps++) /* as it was, the audit goes on */
         nap();
     call_some(bench, 3);
     audit_close(&bench->audit);
@@ -293,7 +293,7 @@ TEST_CASE_WITH(test_locked, setup, teardown)
             continue;
     db_rollback(db);
     for (int naps = 0; audit_is_down(audit_ring(bench->audit, 0)); naps++) {
-        assert_true(naps < 3000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     db_close(&db);
@@ -396,7 +396,7 @@ static void move(struct bench *bench, const char *from, const char *to)
     assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &call), &seq), AUDIT_FAILED);
     assert_int_equal(rename(to, from), 0);
     for (int naps = 0; is_down(bench->audit); naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     call_some(bench, 3);

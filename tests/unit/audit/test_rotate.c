@@ -28,7 +28,7 @@ static bool all_finished(const struct bench *bench)
 static void finished(struct bench *bench)
 {
     for (int naps = 0; files_like(bench, "-wal") > 1; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
 }
@@ -57,7 +57,7 @@ TEST_CASE_WITH(test_goes_on, setup, teardown)
     audit_file_call(audit_ring(bench->audit, 0), "umbra", "c-4");
     in_file(bench, 0, &sealed);
     for (int naps = 0; files_is_unfinished(sealed.path); naps++) { /* it is made read-only behind the end of its -wal */
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     audit_close(&bench->audit);
@@ -146,7 +146,7 @@ static void await_rotations(struct bench *bench)
     struct audit_gauges gauges = {.rotations = 0};
 
     for (int naps = 0; gauges.rotations < 2; naps++) {
-        assert_true(naps < 60000);
+        assert_true(naps < NAPS_MOST);
         nap();
         audit_gauges(bench->audit, &gauges);
     }
@@ -199,7 +199,7 @@ TEST_CASE_WITH(test_beside_a_reader, setup, teardown)
     db_close(&reader);
     finished(bench);
     for (int naps = 0; files_is_unfinished(sealed.path); naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c-5");
@@ -278,10 +278,10 @@ TEST_CASE_WITH(test_a_name_that_is_not_synced, setup, teardown)
         assert_int_not_equal(audit_file_wait(audit_ring(bench->audit, 0), ticket, &seq), AUDIT_DURABLE);
     atomic_store(&folders_fail, false);
     for (int naps = 0; audit_is_down(audit_ring(bench->audit, 0)); naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
     audit_close(&bench->audit);
     assert_true(verify_all(bench) >= 2);
@@ -403,7 +403,7 @@ static long long memory_at_rest(const struct bench *bench)
     long long least;
 
     for (int naps = 0; !all_finished(bench); naps++) {
-        assert_true(naps < 60000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     least = memory_in_use();

@@ -88,7 +88,7 @@ static void call_until_told(struct bench *bench)
 
     for (int naps = 0; audit_put_decision(audit_ring(bench->audit, 0), &call, &ticket) != CODE_OK ||
                        audit_file_wait(audit_ring(bench->audit, 0), ticket, &seq) != AUDIT_DURABLE; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         nap();
     }
     end_call(bench, seq);

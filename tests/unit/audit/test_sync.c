@@ -152,7 +152,7 @@ static void power_may_fail(int nth, const char *when)
 static void wait_up(void)
 {
     for (int tries = 0; audit_is_down(audit_ring(bench.audit, 0)); tries++) {
-        assert_true(tries < 20000);
+        assert_true(tries < NAPS_MOST);
         nap_ms(5);
     }
 }

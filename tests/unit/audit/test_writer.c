@@ -291,7 +291,7 @@ TEST_CASE_WITH(test_finding_rows, setup, teardown)
     }
     assert_int_equal(audit_file_wait(ring, ticket, &seq), AUDIT_DURABLE);
     for (int tries = 0; audit_gauges(audit, &gauges), gauges.last_seq != 10001; tries++) { /* told after the callers are */
-        assert_true(tries < 20000);
+        assert_true(tries < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_close(&audit);
@@ -324,7 +324,7 @@ TEST_CASE_WITH(test_unfinished_becomes_unknown, setup, teardown)
         for (int i = 0; i < 3; i++)
             (void)audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq);
         (void)audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq);
-        for (int naps = 0; gauges.last_seq < 7 && naps < 20000; naps++) { /* the outcome, too */
+        for (int naps = 0; gauges.last_seq < 7 && naps < NAPS_MOST; naps++) { /* the outcome, too */
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
             audit_gauges(audit, &gauges);
         }
@@ -495,7 +495,7 @@ TEST_CASE_WITH(test_outcomes_start_no_commit, setup, teardown)
     audit_gauges(audit, &after);
     assert_true(after.commits - before.commits <= 24 + late); /* one a decision; where the machine is slow, one of its outcome */
     for (int tries = 0; audit_file_number(file, "SELECT count(*) FROM outcome") < 20; tries++) {
-        assert_true(tries < 4000);
+        assert_true(tries < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     audit_close(&audit);

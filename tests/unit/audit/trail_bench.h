@@ -157,7 +157,7 @@ static inline void archive(struct bench *bench)
 
     assert_int_equal(audit_archive(bench->audit, SPAN_LIT("ann")), CODE_OK);
     assert_int_equal(audit_archive(bench->audit, SPAN_LIT("ann")), CODE_BUSY);
-    assert_true(is_over(bench, 20000, &done));
+    assert_true(is_over(bench, NAPS_MOST, &done));
     assert_int_equal(done.code, CODE_OK);
     assert_int_equal(access(done.text, F_OK), 0);
 }

@@ -102,7 +102,7 @@ static inline void seal(struct audit *audit)
 
     assert_int_equal(audit_archive(audit, SPAN_LIT("ann")), CODE_OK);
     for (int tries = 0; !audit_job_over(audit, &done); tries++) {
-        assert_true(tries < 20000);
+        assert_true(tries < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     assert_int_equal(done.code, CODE_OK);

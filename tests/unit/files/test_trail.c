@@ -501,7 +501,7 @@ TEST_CASE(test_a_real_rotation)
     assert_int_equal(follow_last(follow, &query, 9, see, &seen, &why), CODE_OK);
     assert_int_equal(audit_archive(audit, SPAN_LIT("ada")), CODE_OK);
     for (int naps = 0; !audit_job_over(audit, &done); naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         assert_int_equal(follow_next(follow, &query, see, &seen, &why), CODE_OK);
     }
@@ -510,7 +510,7 @@ TEST_CASE(test_a_real_rotation)
     result = audit_answer(seq);
     audit_put_result(audit_ring(audit, 0), &result);
     for (int naps = 0; seen.len == 0; naps++) {
-        assert_true(naps < 20000);
+        assert_true(naps < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         assert_int_equal(follow_next(follow, &query, see, &seen, &why), CODE_OK);
     }
