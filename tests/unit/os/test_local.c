@@ -206,7 +206,7 @@ TEST_CASE_WITH(what_is_posted_comes_whole_or_not_at_all, setup, teardown)
 static void lingering(int *fd, int *other)
 {
     struct sock_address address;
-    const struct linger linger = {.l_onoff = 1, .l_linger = 5};
+    const struct linger linger = {.l_onoff = 1, .l_linger = 60};
     static const char full[65536];
     struct why why;
     int listener;
@@ -233,7 +233,7 @@ TEST_CASE_WITH(a_strangers_connection_holds_nobody_up, setup, teardown)
     assert_int_equal(local_hand(front[1], SPAN_LIT("x"), &fd, 1), CODE_OK);
     (void)close(fd); /* waits for nothing yet, since the message has it, too */
     assert_int_equal(local_take_handed(front[0], (char[1]){0}, 1, &got, &count), CODE_INVALID); /* no room: it is closed */
-    assert_true(clock_monotonic_us() - began_us < 3000000);
+    assert_true(clock_monotonic_us() - began_us < 30000000);
     sock_close(&other);
 }
 

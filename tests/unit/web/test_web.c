@@ -23,7 +23,7 @@ struct server {
     int listener;
     uint16_t port;
     const char *says, *again;
-    size_t times;
+    size_t times, said; /* how often, at most and so far */
     bool hangs;         /* after all that: says nothing, and does not close */
     atomic_bool quit;
     atomic_int connections;
@@ -82,7 +82,7 @@ static void serve(void *argument)
         atomic_fetch_add(&server->connections, 1);
         while (hear(fd, server)) {
             say(fd, server->says, server);
-            for (size_t i = 0; i < server->times && !atomic_load(&server->quit); i++) {
+            for (server->said = 0; server->said < server->times && !atomic_load(&server->quit); server->said++) {
                 struct pollfd gone = {.fd = fd, .events = POLLRDHUP};
 
                 say(fd, server->again, server);
@@ -231,16 +231,16 @@ TEST_CASE(bounds_what_comes)
     memset(line, 'x', sizeof line - 1);
     snprintf(many, sizeof many, "X-%0150d: y\r\n", 7);
     for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
-        int64_t begun_us = clock_monotonic_us();
         struct web_answer answer;
         struct why why;
-        enum code code = answer_of(servers[i], 8000000, 100000, &answer, &why);
+        enum code code = answer_of(servers[i], 60000000, 100000, &answer, &why);
 
         if (i < 2)
             assert_int_equal(code, CODE_LIMIT);
         assert_int_not_equal(code, CODE_OK);
         assert_true(buf_len(&answer.body) <= 100000);
-        assert_true(clock_monotonic_us() - begun_us < 7000000); /* long before the time is up */
+        assert_null(strstr(why.text, "in time"));
+        assert_true(servers[i]->said < servers[i]->times); /* who had enough has closed */
         web_answer_fini(&answer);
     }
 }
@@ -289,7 +289,7 @@ TEST_CASE(is_not_held_up)
         assert_int_equal(answer_of(servers[i], 300000, 0, &answer, &why), CODE_IO);
         assert_non_null(strstr(why.text, "did not answer in time"));
         assert_null(strstr(why.text, "keys"));
-        assert_true(clock_monotonic_us() - begun_us < 5000000);
+        assert_true(clock_monotonic_us() - begun_us < 60000000);
         web_answer_fini(&answer);
     }
 }
@@ -430,7 +430,7 @@ TEST_CASE(ends_what_is_under_way)
     assert_int_equal(begun, 64); /* one server has no more of them */
     web_cancel(web, &ended);
     begun_us = clock_monotonic_us();
-    while (atomic_load(&ended) < 32 && clock_monotonic_us() - begun_us < 5000000)
+    while (atomic_load(&ended) < 32 && clock_monotonic_us() - begun_us < 60000000)
         usleep(1000);
     assert_int_equal(atomic_load(&ended), 32);
     assert_int_equal(atomic_load(&others), 0);
