@@ -286,6 +286,8 @@ TEST_CASE(what_leaves_is_wiped) /* 4.15 */
     buf_init(&buf, 100000);
     buf_wipes(&buf);
     buf_borrow(&buf);
+    assert_ok(buf_reserve(&buf, 1, &at));
+    memset(buf.block, 0, buf.size); /* `left` reads also what was never written, which valgrind tells of */
     assert_ok(buf_add_text(&buf, "first-secret second-secret"));
     buf_drop(&buf, strlen("first-secret "));
     assert_false(left(&buf, "first-secret"));
@@ -302,6 +304,7 @@ TEST_CASE(what_leaves_is_wiped) /* 4.15 */
     buf_fini(&buf);
     block = mem_spare_new();
     assert_non_null(block);
+    memset(block, 0, MEM_SPARE_BYTES);
     mem_spare_give(block);
     buf_borrow(&buf);
     assert_ok(buf_add_text(&buf, "fourth-secret"));

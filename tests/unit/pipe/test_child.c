@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,11 +42,24 @@ static struct pipe_child_conf conf_of(const char *const *argv)
     return (struct pipe_child_conf){.loop = bench.loop, .name = "shop", .argv = argv, .ended = has_ended};
 }
 
+/* valgrind 3.19 knows no pidfd_open, without which no program is started. */
+static void skip_where_none_starts(void)
+{
+    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+    if (fd < 0 && errno == ENOSYS && getenv("CALLGATE_VALGRIND") != NULL)
+        skip();
+    if (fd >= 0)
+        close(fd);
+}
+
 static void begin(const struct pipe_child_conf *conf)
 {
     struct why why = {""};
-    enum code code = pipe_child_start(conf, &bench.child, &why);
+    enum code code;
 
+    skip_where_none_starts();
+    code = pipe_child_start(conf, &bench.child, &why);
     if (code != CODE_OK)
         fail_msg("%s", why.text);
 }

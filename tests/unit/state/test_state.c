@@ -463,6 +463,7 @@ static void *work(void *context)
     }
     policy_scratch_free(&mine.scratch);
     mem_free(mine.verdict);
+    mem_spare_drop();
     return NULL;
 }
 

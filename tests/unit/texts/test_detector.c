@@ -182,6 +182,7 @@ TEST_CASE(test_literals_that_overlap)
 TEST_CASE(test_near_misses_are_bounded)
 {
     static const char *const pieces[] = {"key_", "@", "a@b", "key_AAAAAAA ", "1234567", "1 12345 "};
+    const bool is_slow = getenv("CALLGATE_VALGRIND") != NULL; /* twenty times */
     size_t len = (size_t)8 << 20;
     char *text = malloc(len);
     struct kit kit;
@@ -197,11 +198,11 @@ TEST_CASE(test_near_misses_are_bounded)
         regex_budget_init(&budget);
         start = clock_thread_cpu_us();
         assert_int_not_equal(detector_find(kit.set, span_of(text, len), &budget, NULL), TRUTH_TRUE);
-        assert_true(clock_thread_cpu_us() - start < 2000000);
+        assert_true(clock_thread_cpu_us() - start < 2000000 || is_slow);
         regex_budget_init_timed(&budget);
         start = clock_thread_cpu_us();
         assert_int_not_equal(detector_find(kit.set, span_of(text, len), &budget, NULL), TRUTH_TRUE);
-        assert_true(clock_thread_cpu_us() - start < 200000);
+        assert_true(clock_thread_cpu_us() - start < 200000 || is_slow);
     }
     free(text);
     end(&kit);

@@ -328,6 +328,7 @@ static void *read_worst(void *slowest_us)
             *(int64_t *)slowest_us = took;
     }
     free(text);
+    mem_spare_drop();
     return NULL;
 }
 
@@ -342,7 +343,7 @@ TEST_CASE(test_worst)
     assert_int_equal(pthread_create(&thread, &attributes, read_worst, &slowest_us), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     print_message("slowest: %lld us\n", (long long)slowest_us);
-    assert_true(slowest_us < 500000);
+    assert_true(slowest_us < 500000 || getenv("CALLGATE_VALGRIND") != NULL); /* which takes twenty times as long */
 }
 
 TEST_CASE(test_length)
@@ -431,6 +432,7 @@ static void *read_some(void *unused)
     (void)unused;
     check_rows(with, sizeof with / sizeof *with);
     check_rows(unread, sizeof unread / sizeof *unread);
+    mem_spare_drop();
     return NULL;
 }
 

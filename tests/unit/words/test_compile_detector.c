@@ -261,7 +261,7 @@ static void try_near_misses(const char *of)
         time_us = clock_thread_cpu_us() - time_us;
         if (getenv("SHOW") != NULL)
             print_message("%.*s: %lld us by work, %lld by time\n", SPAN_ARG(list[i]->name), (long long)work_us, (long long)time_us);
-        assert_true(work_us < SLOWER * 2000000 && time_us < SLOWER * 100000);
+        assert_true((work_us < SLOWER * 2000000 && time_us < SLOWER * 100000) || getenv("CALLGATE_VALGRIND") != NULL);
     }
     for (size_t i = 0; i < found.gl_pathc; i++)
         buf_fini(&texts[i]);
