@@ -114,7 +114,7 @@ void outgoing_key(const struct outgoing *outgoing, struct span secret, struct sp
     const struct span parts[] = {span_of(outgoing->digest, DIGEST_BYTES), secret,
                                  outgoing->per_tenant ? tenant : SPAN_NONE, token};
 
-    key->kind = LOOKUP_OUTGOING;
+    *key = (struct lookup_key){.kind = LOOKUP_OUTGOING}; /* bounded by no share */
     parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
 }
 
@@ -123,7 +123,7 @@ void outgoing_account_key(const struct outgoing *outgoing, struct span tenant, s
 {
     const struct span parts[] = {span_of(outgoing->digest, DIGEST_BYTES), outgoing->entries->value, tenant, principal, login};
 
-    key->kind = LOOKUP_OUTGOING;
+    *key = (struct lookup_key){.kind = LOOKUP_OUTGOING}; /* bounded by no share */
     parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
 }
 
