@@ -72,6 +72,7 @@ class Lab:
     def copy(self):
         path = self.folder / f"copy-{len(self.copies)}.db"
         shutil.copy(self.database, path)
+        path.chmod(0o600)  # a sealed file is written by nobody
         self.copies.append(path)
         return path
 
