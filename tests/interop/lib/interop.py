@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, free_port, main, mcp_route, skip  # noqa: F401
+from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, eventually, free_port, main, mcp_route, skip  # noqa: F401
 
 LIB = pathlib.Path(__file__).resolve().parent
 INTO = TOP / "build" / "interop"
