@@ -9,6 +9,7 @@ chooses, ready when it says so on a pipe, and ended by its process id.
 
 A scenario prints what it checks and ends with exit status 0 (passed), 1 (failed) or 77 (skipped, with a sentence)."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -199,6 +200,21 @@ class Gate:
         """`callgate ARGUMENTS --config …`; returns the finished process with its text output."""
         return subprocess.run([self.program, *arguments, "--config", str(self.conf_path)], cwd=self.folder, text=True,
                               capture_output=True, timeout=240, env={**self.environment, **(environment or {})}, **options)
+
+    def told(self, *words, fails=False):
+        """Likewise a command that goes well, or one that fails."""
+        done = self.run(*words)
+        check((done.returncode != 0) == fails, f"{' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def stored(self, sql, *values):
+        """The first column of the first row that the store has; None: it has no row."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.folder / 'callgate.db'}?mode=ro", uri=True, timeout=60)) as store:
+            row = store.execute(sql, values).fetchone()
+        return row[0] if row else None
+
+    def fleet_state(self, name):
+        return self.stored("SELECT value FROM fleet_state WHERE name = ?", name)
 
     def load(self, policies, *options):
         paths = [str(self.write(name, text)) for name, text in policies.items()]
