@@ -115,16 +115,23 @@ def within(seconds, work, text):
     return eventually(lambda: done, text, seconds)[0]
 
 
+CLAIMS = []
+
+
 def free_port():
-    """For a server that cannot be given port 0 and cannot say which it got: one that the kernel gives to nobody who asks for any."""
+    """For a server that cannot be given port 0 and cannot say which it got: one that the kernel gives to nobody who asks for any, and
+    that no other scenario takes meanwhile, since a socket of its name says so as long as this process lives."""
     for _ in range(1000):
         port = random.randrange(12000, 32000)
+        claim = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe:
             try:
+                claim.bind(f"\0callgate-scenario-port-{port}")
                 probe.bind(("127.0.0.1", port))
+                CLAIMS.append(claim)
                 return port
             except OSError:
-                continue
+                claim.close()
     raise Failed("no port is free")
 
 
