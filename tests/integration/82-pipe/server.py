@@ -23,6 +23,14 @@ def ask(number, method, params):
     QUESTIONS[number] = threading.Event()
 
 
+def wait(arguments):
+    """So many seconds, or until a file is gone."""
+    if "file" not in arguments:
+        return time.sleep(arguments["seconds"])
+    while os.path.exists(arguments["file"]):
+        time.sleep(0.01)
+
+
 def call(message):
     name, arguments = message["params"]["name"], message["params"].get("arguments", {})
     text = json.dumps(arguments, sort_keys=True)
@@ -51,7 +59,8 @@ def call(message):
     if name == "nothing":
         return
     if name == "slow":
-        threading.Thread(target=lambda: (time.sleep(arguments["seconds"]), done(message, text)), daemon=True).start()
+        print("at work on", message["id"], file=sys.stderr, flush=True)
+        threading.Thread(target=lambda: (wait(arguments), done(message, text)), daemon=True).start()
         return
     if name == "progress":
         token = message["params"]["_meta"]["progressToken"]

@@ -54,6 +54,8 @@ def act(name, given):
         return "x" * (9 << 20)
     if name == "silent":
         time.sleep(600)
+    if name == "held":
+        return len(held)
     if name == "die":
         os._exit(3)
     if name == "half":
