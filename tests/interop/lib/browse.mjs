@@ -30,7 +30,10 @@ async function person(key, options = {}) {
   return page;
 }
 
-const open = (page, where) => page.goto(new URL(where, given.url).href);
+async function open(page, where) {
+  await page.goto(new URL(where, given.url).href);
+  await page.getByRole('heading', {name: 'Under way'}).waitFor({state: 'detached'}); // what takes long comes again by itself
+}
 
 // ---- each page, at each size, light and dark ----
 

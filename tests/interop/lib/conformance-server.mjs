@@ -99,7 +99,7 @@ const TOOLS = {
     for (const progress of [0, 50, 100]) {
       if (progressToken !== undefined)
         await context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
-      await sleep(100);
+      await sleep(300); // so that a client that is held up still hears the first long before the result
     }
     return answer(text('Progressed.'));
   }],

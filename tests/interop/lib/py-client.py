@@ -222,7 +222,7 @@ class Steps:
         return await self.client.set_logging_level(level)
 
     async def logs(self, count):
-        for _ in range(250):
+        for _ in range(1000):
             if len(logs) >= count:
                 break
             await asyncio.sleep(0.02)

@@ -49,7 +49,7 @@ def big(bytes: int) -> str:
 async def slow(steps: int, ctx: Context) -> str:
     for i in range(steps):
         await ctx.report_progress(i + 1, steps)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)  # so that a client that is held up still hears the first long before the result
     return "done"
 
 

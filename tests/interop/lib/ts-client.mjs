@@ -54,7 +54,7 @@ const authorized = (act) => act().catch(async (error) => {
   return act(true);
 });
 const until = async (question) => {
-  for (let turn = 0; turn < 250 && !question(); turn++)
+  for (let turn = 0; turn < 1000 && !question(); turn++)
     await new Promise((done) => setTimeout(done, 20));
 };
 const call = (name, args, options) => old ? client.callTool({ name, arguments: args }, undefined, options)

@@ -33,7 +33,7 @@ func note(list *[]any, what any) {
 }
 
 func until(list *[]any, count int) {
-	for turn := 0; turn < 250; turn++ {
+	for turn := 0; turn < 1000; turn++ {
 		lock.Lock()
 		enough := len(*list) >= count
 		lock.Unlock()
