@@ -184,17 +184,15 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
 static enum code find_equal(struct db *db, uint64_t active, struct span hash, bool is_despite, struct policy_stored *stored,
                             struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT version FROM policy_version WHERE hash = ?1 AND "
-                             "(version = ?2 OR (?3 = 0 AND despite IS NULL)) ORDER BY version = ?2 DESC, version DESC LIMIT 1",
-                             DB_VALUES(db_of_text(hash), db_of_int((int64_t)active), db_of_int(is_despite)), &stmt);
+    int64_t version = 0;
+    enum code code = db_number(db, "SELECT version FROM policy_version WHERE hash = ?1 AND "
+                               "(version = ?2 OR (?3 = 0 AND despite IS NULL)) ORDER BY version = ?2 DESC, version DESC "
+                               "LIMIT 1",
+                               DB_VALUES(db_of_text(hash), db_of_int((int64_t)active), db_of_int(is_despite)), &version);
 
-    *stored = (struct policy_stored){.is_new = true};
-    if (code == CODE_OK)
-        stored->version = (uint64_t)db_int(stmt, 0);
-    db_finalize(&stmt);
-    if (code != CODE_OK)
-        return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "looking for a version with the same texts");
+    *stored = (struct policy_stored){.is_new = true, .version = (uint64_t)version};
+    if (code != CODE_OK || version == 0)
+        return db_why(why, code, db, "looking for a version with the same texts");
     code = policy_store_check(db, stored->version, hash, why);
     if (code == CODE_OK)
         *stored = (struct policy_stored){.version = stored->version, .is_active = stored->version == active};

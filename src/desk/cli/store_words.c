@@ -19,12 +19,11 @@ enum code store_hold_add(struct db *db, const struct store_hold *hold, int64_t *
 
 enum code store_hold_release(struct db *db, int64_t id, struct span actor, struct span reason, int64_t now_us, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT 1 FROM audit_hold WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
+    int64_t is_there = 0;
+    enum code code = db_number(db, "SELECT 1 FROM audit_hold WHERE id = ?1", DB_VALUES(db_of_int(id)), &is_there);
 
-    db_finalize(&stmt);
-    if (code == CODE_NOT_FOUND)
-        return why_set(why, code, "there is no hold %" PRId64 "; `callgate audit holds` lists them", id);
+    if (code == CODE_OK && is_there == 0)
+        return why_set(why, CODE_NOT_FOUND, "there is no hold %" PRId64 "; `callgate audit holds` lists them", id);
     if (code == CODE_OK)
         code = db_change(db, "INSERT INTO audit_hold_release(hold, released_us, released_by, why) VALUES (?1, ?2, ?3, ?4)",
                          DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(actor), db_of_text(reason)));
@@ -61,12 +60,9 @@ enum code store_holds_each(struct db *db, store_hold_fn each, void *context, str
 
 enum code store_audit_erasing(struct db *db, struct span tenant, int64_t *request, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT min(id) FROM audit_request WHERE kind = 'erase' AND (?1 IS NULL OR tenant = ?1) AND "
-                             "id NOT IN (SELECT request FROM audit_answer)", DB_VALUES(db_of_text(tenant)), &stmt);
+    enum code code = db_number(db, "SELECT min(id) FROM audit_request WHERE kind = 'erase' AND (?1 IS NULL OR tenant = ?1) AND "
+                               "id NOT IN (SELECT request FROM audit_answer)", DB_VALUES(db_of_text(tenant)), request);
 
-    *request = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
     return db_why(why, code, db, "reading the store");
 }
 
@@ -83,7 +79,7 @@ enum code store_audit_note_reading(struct db *db, const char *mark, const struct
 
 enum code store_holds_newest(struct db *db, int64_t *hold, struct why *why)
 {
-    enum code code = db_number(db, "SELECT coalesce(max(id), 0) FROM audit_hold", hold);
+    enum code code = db_number(db, "SELECT coalesce(max(id), 0) FROM audit_hold", NULL, 0, hold);
 
     return db_why(why, code, db, "reading the store");
 }
@@ -91,7 +87,6 @@ enum code store_holds_newest(struct db *db, int64_t *hold, struct why *why)
 enum code store_audit_retire(struct db *db, const char *mark, const struct store_retirement *retirement, int64_t *id,
                              struct why *why)
 {
-    int64_t count = 0;
     enum code code = db_change(db, "INSERT INTO " STORE_RETIREMENTS "(audit, first, last, retired_us, retired_by, why, "
                                "shipped) SELECT ?1, ?2, ?3, ?4, ?5, ?6, nullif(?8, -1) "
                                "WHERE (SELECT coalesce(max(id), 0) FROM audit_hold) = ?7",
@@ -100,8 +95,6 @@ enum code store_audit_retire(struct db *db, const char *mark, const struct store
                                          db_of_text(retirement->why), db_of_int(retirement->newest_hold),
                                          db_of_int(retirement->shipped)));
 
-    if (code == CODE_OK)
-        code = db_number(db, "SELECT changes()", &count);
-    *id = code == CODE_OK && count > 0 ? db_last_id(db) : 0;
+    *id = code == CODE_OK && db_changes(db) > 0 ? db_last_id(db) : 0;
     return db_why(why, code, db, "writing the store");
 }

@@ -115,7 +115,7 @@ static enum code last_there(struct pg *pg, int64_t most, int64_t *last, struct w
 
 static enum code last_told(struct approvals_way *way, int64_t *last, struct why *why)
 {
-    return db_why(why, db_number(way->store, "SELECT coalesce(max(number), 0) FROM fleet_word", last), way->store,
+    return db_why(why, db_number(way->store, "SELECT coalesce(max(number), 0) FROM fleet_word", NULL, 0, last), way->store,
                   "reading what was told");
 }
 
@@ -260,12 +260,10 @@ static enum code list_heard(struct approvals_way *way, int64_t now_us, struct bu
 
 static enum code heard_before(struct approvals_way *way, struct span node, int64_t *number, struct why *why)
 {
-    struct db_stmt *row = NULL;
-    enum code code = db_find(way->store, "SELECT number FROM fleet_heard WHERE node = ?1", DB_VALUES(db_of_text(node)), &row);
+    enum code code = db_number(way->store, "SELECT number FROM fleet_heard WHERE node = ?1", DB_VALUES(db_of_text(node)),
+                               number);
 
-    *number = code == CODE_OK ? db_int(row, 0) : 0;
-    db_finalize(&row);
-    return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, way->store, "reading what was heard");
+    return db_why(why, code, way->store, "reading what was heard");
 }
 
 /* One word, behind the last of its node without a gap. */

@@ -42,8 +42,8 @@ bool courier_is_asked(struct courier *courier)
         return false;
     courier->store_seen = version;
     /* a call waits for what the gate wishes */
-    if (db_number(courier->store, "SELECT count(*) FROM fleet_wish", &wishes) != CODE_OK ||
-        db_number(courier->store, "SELECT coalesce(max(id), 0) FROM fleet_outbox", &last) != CODE_OK ||
+    if (db_number(courier->store, "SELECT count(*) FROM fleet_wish", NULL, 0, &wishes) != CODE_OK ||
+        db_number(courier->store, "SELECT coalesce(max(id), 0) FROM fleet_outbox", NULL, 0, &last) != CODE_OK ||
         (wishes == 0 && last <= courier->asked_last))
         return false;
     courier->asked_last = last;

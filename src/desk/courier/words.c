@@ -136,16 +136,13 @@ static enum code take_ask(struct db *store, const struct said *said, struct why 
 /* The ask here that a word is about, whose digest and rule it names, too. */
 static enum code find_ask(struct db *store, const struct said *said, int64_t *ask)
 {
-    struct db_stmt *row = NULL;
-    enum code code = db_find(store, "SELECT a.id FROM fleet_ask f JOIN approval_ask a ON a.id = f.ask WHERE f.node = ?1 AND "
-                             "f.number = ?2 AND a.digest = ?3 AND a.rule_hash = ?4",
-                             DB_VALUES(db_of_text(said->ask_node), db_of_int(said->ask_number),
-                                       db_of_blob(span_of(said->digest, DIGEST_BYTES)),
-                                       db_of_blob(span_of(said->rule_hash, DIGEST_BYTES))), &row);
+    enum code code = db_number(store, "SELECT a.id FROM fleet_ask f JOIN approval_ask a ON a.id = f.ask WHERE f.node = ?1 AND "
+                               "f.number = ?2 AND a.digest = ?3 AND a.rule_hash = ?4",
+                               DB_VALUES(db_of_text(said->ask_node), db_of_int(said->ask_number),
+                                         db_of_blob(span_of(said->digest, DIGEST_BYTES)),
+                                         db_of_blob(span_of(said->rule_hash, DIGEST_BYTES))), ask);
 
-    *ask = code == CODE_OK ? db_int(row, 0) : 0;
-    db_finalize(&row);
-    return code;
+    return code == CODE_OK && *ask == 0 ? CODE_NOT_FOUND : code;
 }
 
 static enum code take_answer(struct db *store, const struct said *said, struct why *why)
@@ -191,14 +188,10 @@ static enum code take_use(struct db *store, const struct said *said)
 static enum code take_said(struct db *store, const struct said *said, struct why *why)
 {
     int64_t known = 0;
-    struct db_stmt *row = NULL;
-    enum code code = db_find(store, "SELECT (SELECT count(*) FROM fleet_ask WHERE node = ?1 AND number = ?2 AND ?3 = 'ask') + "
-                             "(SELECT count(*) FROM fleet_answer WHERE node = ?1 AND number = ?2 AND ?3 = 'answer')",
-                             DB_VALUES(db_of_text(said->node), db_of_int(said->of), db_of_text(said->kind)), &row);
+    enum code code = db_number(store, "SELECT (SELECT count(*) FROM fleet_ask WHERE node = ?1 AND number = ?2 AND ?3 = 'ask') "
+                               "+ (SELECT count(*) FROM fleet_answer WHERE node = ?1 AND number = ?2 AND ?3 = 'answer')",
+                               DB_VALUES(db_of_text(said->node), db_of_int(said->of), db_of_text(said->kind)), &known);
 
-    if (code == CODE_OK)
-        known = db_int(row, 0);
-    db_finalize(&row);
     if (code != CODE_OK || known > 0) /* said twice, since the answer to a commit was lost */
         return code;
     if (span_is(said->kind, word_kinds[WORD_ASK]))

@@ -159,7 +159,7 @@ enum code verify__has_checkpoints(struct db *db, bool *has)
 {
     int64_t tables;
     enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name IN "
-                               "('checkpoint', 'tenant_start')", &tables);
+                               "('checkpoint', 'tenant_start')", NULL, 0, &tables);
 
     *has = tables == 2;
     return code;

@@ -71,7 +71,7 @@ static enum code check_erasures(struct verifier *verifier)
     struct db_stmt *stmt = NULL;
     int64_t sealed;
     enum code code = db_number(verifier->db, "SELECT max(seq) FROM event WHERE kind = 'sealed' AND seq = (" ROW_MAX_SEQ ")",
-                               &sealed);
+                               NULL, 0, &sealed);
 
     if (code == CODE_OK)
         code = db_prepare(verifier->db, "SELECT seq, tenant, before_us FROM erasure AS l WHERE NOT EXISTS (SELECT 1 FROM ("
@@ -425,13 +425,13 @@ static enum code check_all(struct verifier *verifier)
 static enum code check_kind(struct verifier *verifier, const char *path, struct why *why)
 {
     int64_t tables, application = 0;
-    enum code code = db_number(verifier->db, "PRAGMA application_id", &application);
+    enum code code = db_number(verifier->db, "PRAGMA application_id", NULL, 0, &application);
 
     if (code == CODE_OK && application == AUDIT_EXPORT_ID)
         return why_set(why, CODE_INVALID, "%s: is an export, which proves nothing: verify the audit that it was made of", path);
     if (code == CODE_OK)
         code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND "
-                         "name IN ('file', 'decision', 'outcome', 'event')", &tables);
+                         "name IN ('file', 'decision', 'outcome', 'event')", NULL, 0, &tables);
     if (code == CODE_OK && tables != 4)
         code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
     if (code == CODE_OK)
@@ -443,7 +443,7 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
 static enum code newest_erasure(struct db *db, int64_t *seq)
 {
     return db_number(db, "SELECT max(coalesce((SELECT max(seq) FROM erasure), 0), coalesce((SELECT max(seq) FROM event "
-                     "WHERE kind = 'erased'), 0))", seq);
+                     "WHERE kind = 'erased'), 0))", NULL, 0, seq);
 }
 
 /* Whether values of it were erased since it was looked at, so that what was read of it may be of before and of after. */

@@ -82,7 +82,8 @@ static bool are_young(const struct verifier *verifier, const struct verify_unsig
 static enum code is_beginning(const struct verifier *verifier, const struct verify_unsigned *rows, bool *is)
 {
     int64_t marks = 0;
-    enum code code = verifier->has_checkpoints ? db_number(verifier->db, "SELECT count(*) FROM checkpoint", &marks) : CODE_OK;
+    enum code code = verifier->has_checkpoints ? db_number(verifier->db, "SELECT count(*) FROM checkpoint", NULL, 0, &marks)
+                                                   : CODE_OK;
 
     *is = marks == 0 && (verify__awaits(verifier, verifier->seq) ||
                          (verifier->begin == 0 && verifier->outside_count == 0 && verifier->report->heads_elsewhere == 0 &&

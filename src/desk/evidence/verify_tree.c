@@ -262,7 +262,7 @@ enum code verify__last_seq(const struct verifier *verifier, int64_t *last)
     if (source != NULL)
         *last = source->last;
     else
-        code = db_number(verifier->db, ROW_MAX_SEQ, last);
+        code = db_number(verifier->db, ROW_MAX_SEQ, NULL, 0, last);
     if (code == CODE_OK && *last < verifier->begin)
         *last = verifier->begin;
     return code;
@@ -304,19 +304,18 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
 enum code verify__named(struct verifier *verifier, const struct verify_row *event)
 {
     const struct verify_source *source = verifier->conf->source;
-    struct db_stmt *stmt;
+    int64_t is_there = 0;
     enum code code;
 
     if (!verifier->has_checkpoints)
         return CODE_OK;
-    code = db_find(verifier->db, "SELECT 1 FROM checkpoint WHERE json_valid(?1) AND size = json_extract(?1, '$.size') "
-                   "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0 UNION ALL "
-                   "SELECT 1 WHERE json_valid(?1) AND CAST(json_extract(?1, '$.size') AS INTEGER) > ?2", /* it may come yet */
-                   DB_VALUES(db_of_text(event->detail), db_of_int(source != NULL ? source->marked : INT64_MAX)), &stmt);
-    if (code == CODE_NOT_FOUND)
+    code = db_number(verifier->db, "SELECT 1 FROM checkpoint WHERE json_valid(?1) AND size = json_extract(?1, '$.size') "
+                     "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0 UNION ALL "
+                     "SELECT 1 WHERE json_valid(?1) AND CAST(json_extract(?1, '$.size') AS INTEGER) > ?2", /* it may come yet */
+                     DB_VALUES(db_of_text(event->detail), db_of_int(source != NULL ? source->marked : INT64_MAX)), &is_there);
+    if (code == CODE_OK && is_there == 0)
         verify__fault(verifier, event->seq, "event", "detail", "the checkpoint that it names is not there");
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* The checkpoint that a succession is signed over must be one of this file's. */

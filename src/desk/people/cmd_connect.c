@@ -202,17 +202,17 @@ static enum code add_servers(const struct asked *asked, struct db *db, const str
     route_names_init(&names);
     code = route_names_connected(asked->file, &names, &faults);
     for (size_t i = 0; i < names.count && code == CODE_OK; i++) {
-        struct db_stmt *row = NULL;
+        int64_t has_one = 0;
         struct doc *doc;
 
-        code = db_find(db, "SELECT 1 FROM account a WHERE tenant = ?1 AND principal = ?2 AND upstream = ?3 AND NOT EXISTS "
-                       "(SELECT 1 FROM account_end e WHERE e.account = a.id)",
-                       DB_VALUES(db_of_text(actor->tenant), db_of_text(actor->principal),
-                                 db_of_text(span_text(names.routes[i].name))), &row);
-        db_finalize(&row);
-        doc = code == CODE_NOT_FOUND ? doc_of_server(span_text(names.routes[i].name), actor) : NULL;
-        if (code == CODE_NOT_FOUND)
-            code = table_add(table, &doc);
+        code = db_number(db, "SELECT 1 FROM account a WHERE tenant = ?1 AND principal = ?2 AND upstream = ?3 AND NOT EXISTS "
+                         "(SELECT 1 FROM account_end e WHERE e.account = a.id)",
+                         DB_VALUES(db_of_text(actor->tenant), db_of_text(actor->principal),
+                                   db_of_text(span_text(names.routes[i].name))), &has_one);
+        if (code != CODE_OK || has_one != 0)
+            continue;
+        doc = doc_of_server(span_text(names.routes[i].name), actor);
+        code = table_add(table, &doc);
     }
     route_names_fini(&names);
     return code == CODE_INVALID ? why_of_faults(why, code, &faults) : code;

@@ -39,11 +39,10 @@ static const char *const in_trail[STOP_BY_COUNT] = {
 
 static enum code find(struct db *db, const char *sql, struct db_value value, struct why *why)
 {
-    struct db_stmt *row = NULL;
-    enum code code = db_find(db, sql, &value, 1, &row);
+    int64_t had = 0;
+    enum code code = db_number(db, sql, &value, 1, &had);
 
-    db_finalize(&row);
-    return code == CODE_NOT_FOUND ? code : db_why(why, code, db, "looking for a name");
+    return code == CODE_OK && had == 0 ? CODE_NOT_FOUND : db_why(why, code, db, "looking for a name");
 }
 
 static enum code find_in_files(const struct trail *trail, const char *sql, struct db_value value, struct why *why)

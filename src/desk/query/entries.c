@@ -191,7 +191,7 @@ static enum code check_place(struct db *db, const struct trail_file *file, const
 static enum code move_place(struct db *db, const struct query *query, struct entry_place *place)
 {
     int64_t tip, turn = query->limit > 0 && query->limit < TURN_ROWS ? (int64_t)query->limit : TURN_ROWS;
-    enum code code = db_number(db, ROW_MAX_SEQ, &tip);
+    enum code code = db_number(db, ROW_MAX_SEQ, NULL, 0, &tip);
 
     if (code != CODE_OK || tip <= place->seq)
         return code;

@@ -126,7 +126,7 @@ static enum code begin(struct follow *follow, int64_t *tip)
 {
     enum code code = db_exec(follow->db, "BEGIN");
 
-    return code == CODE_OK ? db_number(follow->db, ROW_MAX_SEQ, tip) : code;
+    return code == CODE_OK ? db_number(follow->db, ROW_MAX_SEQ, NULL, 0, tip) : code;
 }
 
 enum code follow_last(struct follow *follow, const struct query *query, uint64_t lines, query_row_fn row, void *context,
@@ -254,7 +254,7 @@ static enum code change_file(struct follow *follow, const struct query *query, q
     code = enter(follow, &absent);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? why_set(why, code, "%s", absent.text) : CODE_OK;
-    code = db_number(follow->db, "SELECT seq FROM file", &before_seq);
+    code = db_number(follow->db, "SELECT seq FROM file", NULL, 0, &before_seq);
     if (code == CODE_OK && before_seq > follow->at_seq)
         return read_between(follow, query, row, context, why);
     if (before_seq < follow->at_seq) /* another trail */
@@ -271,7 +271,7 @@ enum code follow_next(struct follow *follow, const struct query *query, query_ro
         code = change_file(follow, query, row, context, why);
     if (code != CODE_OK || follow->db == NULL)
         return code;
-    code = db_number(follow->db, "PRAGMA data_version", &version);
+    code = db_number(follow->db, "PRAGMA data_version", NULL, 0, &version);
     if (code != CODE_OK)
         return reader_why(why, code, follow->path, follow->db);
     if (version == follow->data_version)

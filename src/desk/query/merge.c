@@ -96,17 +96,16 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
 /* Whether a file has a call or an event of the time, or stands behind one that has. */
 static enum code is_of_the_time(const struct merging *merging, struct db *db, bool *is)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = CODE_OK;
+    int64_t has_event = 0;
+    enum code code;
 
     *is = merging->reaches || merging->is_part || merging->merged->files > 0;
     if (*is)
         return CODE_OK;
-    code = db_find(db, "SELECT 1 FROM event WHERE time_us >= ? AND time_us < ?",
-                   DB_VALUES(db_of_int(merging->since_us), db_of_int(merging->until_us)), &stmt);
-    *is = code == CODE_OK;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    code = db_number(db, "SELECT 1 FROM event WHERE time_us >= ? AND time_us < ?",
+                     DB_VALUES(db_of_int(merging->since_us), db_of_int(merging->until_us)), &has_event);
+    *is = has_event != 0;
+    return code;
 }
 
 static enum code copy_file(struct merging *merging, const struct trail_file *file, struct why *why)

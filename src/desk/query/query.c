@@ -215,7 +215,7 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
     code = reader_open(path, &asking->db, why);
     if (code == CODE_OK)
         code = db_number(asking->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'decision_time'",
-                         &indices);
+                         NULL, 0, &indices);
     asking->has_indices = indices > 0;
     asking->has_later = code == CODE_OK && query__asks_outcome(asking->query) &&
                         file + 1 < asking->trail->count && reader_later(asking->db, asking->trail, file);

@@ -46,14 +46,12 @@ static int64_t begins_us(const struct trail *trail)
     int64_t first_us = 0;
 
     for (size_t i = 0; i < trail->count && trail->missing_to > 0 && first_us == 0; i++) {
-        struct db_stmt *row = NULL;
         struct db *db = NULL;
         struct why why = {""};
 
         if (trail->files[i].before_seq >= trail->missing_to && trail_open(trail->files[i].path, &db, &why) == CODE_OK &&
-            db_find(db, "SELECT time_us FROM decision ORDER BY seq LIMIT 1", NULL, 0, &row) == CODE_OK)
-            first_us = db_int(row, 0);
-        db_finalize(&row);
+            db_number(db, "SELECT time_us FROM decision ORDER BY seq LIMIT 1", NULL, 0, &first_us) != CODE_OK)
+            first_us = 0;
         db_close(&db);
     }
     return first_us;

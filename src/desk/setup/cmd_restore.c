@@ -363,7 +363,7 @@ static void settle_store(const char *path)
     struct db *db = NULL;
     int64_t version;
 
-    if (db_open(path, DB_WRITE, &db, NULL) == CODE_OK && db_number(db, "PRAGMA user_version", &version) != CODE_OK)
+    if (db_open(path, DB_WRITE, &db, NULL) == CODE_OK && db_number(db, "PRAGMA user_version", NULL, 0, &version) != CODE_OK)
         version = 0;
     db_close(&db);
 }

@@ -135,7 +135,7 @@ static enum code look_at_checkpoints(struct report *report, const struct conf *c
 {
     uint32_t interval_ms = conf->audit.checkpoint_interval_ms != 0 ? conf->audit.checkpoint_interval_ms : INTERVAL_UNKNOWN_MS;
     int64_t since_us = 0, late_us;
-    enum code code = db_number(audit, first_unsigned, &since_us);
+    enum code code = db_number(audit, first_unsigned, NULL, 0, &since_us);
 
     late_us = since_us != 0 ? clock_wall_us() - since_us : 0;
     if (late_us < (int64_t)report->late_s * 1000000)

@@ -72,7 +72,7 @@ static void look_at_format(struct report *report, const struct said *build, cons
     enum code code = db_open(path, DB_READ, &db, &why);
 
     if (code == CODE_OK)
-        code = db_number(db, "PRAGMA user_version", &at);
+        code = db_number(db, "PRAGMA user_version", NULL, 0, &at);
     db_close(&db);
     for (size_t i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
         will = 10 * will + (text.at[i] - '0');

@@ -257,20 +257,16 @@ enum code up_trail_is_retired(const struct up_trail *trail, int64_t last, bool *
 
 static enum code ask_file(const struct trail_file *file, const char *sql, int64_t seq, int64_t *number, struct why *why)
 {
-    struct db_stmt *stmt = NULL;
     struct db *db = NULL;
     enum code code = open_file(file, &db, why);
 
     if (code != CODE_OK)
         return code;
-    code = db_find(db, sql, DB_VALUES(db_of_int(seq)), &stmt);
-    if (code == CODE_OK)
-        *number = db_int(stmt, 0);
-    else if (code != CODE_NOT_FOUND)
+    code = db_number(db, sql, DB_VALUES(db_of_int(seq)), number);
+    if (code != CODE_OK)
         (void)reader_why(why, code, file->path, db);
-    db_finalize(&stmt);
     db_close(&db);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 enum code up_trail_look(struct up_trail *trail, int64_t seq, int64_t *tip, int64_t *waits_us, struct why *why)

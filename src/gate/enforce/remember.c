@@ -298,19 +298,16 @@ static enum code count_file(struct counting *counting, const char *path, int64_t
  * undecided as long as a window reaches there. */
 static enum code mind_gap(struct counting *counting, const struct trail_file *next, struct why *why)
 {
-    struct db_stmt *row = NULL;
+    int64_t begins_us = 0;
     struct db *db = NULL;
     enum code code = trail_open(next->path, &db, why);
 
     if (code != CODE_OK)
         return code;
-    code = db_find(db, BEGINNING, NULL, 0, &row);
-    counting->moment.now_us = counting->now_us;
-    if (code == CODE_OK && db_int(row, 0) < counting->now_us)
-        counting->moment.now_us = db_int(row, 0);
-    db_finalize(&row);
+    code = db_number(db, "SELECT coalesce((" BEGINNING "), ?1)", DB_VALUES(db_of_int(counting->now_us)), &begins_us);
+    counting->moment.now_us = begins_us < counting->now_us ? begins_us : counting->now_us;
     db_close(&db);
-    if (code != CODE_OK && code != CODE_NOT_FOUND)
+    if (code != CODE_OK)
         return why_set(why, code, "%s cannot be read", next->path);
     if (counting->moment.now_us < counting->since_us)
         return CODE_OK;

@@ -52,10 +52,9 @@ enum code witness_memory_fork(struct db *store, struct span node, struct span to
 
 enum code witness_memory_is_forked(struct db *store, struct span node, bool *is, struct why *why)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_find(store, "SELECT 1 FROM fleet_fork WHERE node = ?", DB_VALUES(db_of_text(node)), &stmt);
+    int64_t forks = 0;
+    enum code code = db_number(store, "SELECT 1 FROM fleet_fork WHERE node = ?", DB_VALUES(db_of_text(node)), &forks);
 
-    *is = code == CODE_OK;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, store, "reading what is known of the fleet");
+    *is = forks != 0;
+    return db_why(why, code, store, "reading what is known of the fleet");
 }

@@ -28,7 +28,7 @@ enum code store_end(struct db *db, enum code code, const char *doing, struct why
 
 enum code store_data_version(struct db *db, int64_t *version, struct why *why)
 {
-    enum code code = db_number(db, "PRAGMA data_version", version);
+    enum code code = db_number(db, "PRAGMA data_version", NULL, 0, version);
 
     return db_why(why, code, db, "asking the store for changes");
 }
@@ -73,12 +73,9 @@ enum code store_secret_take(struct db *db, const char *name, const unsigned char
 
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT id FROM told WHERE name = ?1", DB_VALUES(db_of_text(span_text(name))), &stmt);
+    enum code code = db_number(db, "SELECT id FROM told WHERE name = ?1", DB_VALUES(db_of_text(span_text(name))), id);
 
-    *id = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "reading the store");
+    return db_why(why, code, db, "reading the store");
 }
 
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why)

@@ -53,12 +53,9 @@ static void place_of(const struct store_account_ask *ask, unsigned char place[DI
 }
 
 /* Whether the last change has changed a row, which it does where the phase was as it had to be. */
-static enum code has_changed(struct db *db)
+static enum code has_changed(const struct db *db)
 {
-    int64_t changed = 0;
-    enum code code = db_number(db, "SELECT changes()", &changed);
-
-    return code == CODE_OK && changed == 0 ? CODE_NOT_FOUND : code;
+    return db_changes(db) > 0 ? CODE_OK : CODE_NOT_FOUND;
 }
 
 static enum code settle(struct db *db, enum code code, struct why *why)

@@ -64,18 +64,17 @@ enum code store_account_is_made(struct db *db, int64_t ask, struct why *why)
 enum code store_account_bring(struct db *db, const struct store_account_ask *back, struct span browser, struct span state,
                               int64_t now_us, int64_t *id, struct why *why)
 {
-    struct db_stmt *row = NULL;
     enum code code = store_begin(db, why), ended;
 
     if (code != CODE_OK)
         return code;
-    code = db_find(db, "SELECT id FROM account_ask WHERE state = ?1 AND browser = ?2 AND tenant = ?3 AND principal = ?4 AND "
-                   "upstream = ?5 AND phase = 'begun' AND asked_us > ?6 AND asked_us <= ?8 AND login = ?7",
-                   DB_VALUES(db_of_text(state), db_of_text(browser), db_of_text(back->tenant), db_of_text(back->principal),
-                             db_of_text(back->upstream), db_of_int(now_us - STORE_ACCOUNT_ASK_US),
-                             db_of_text(back->login), db_of_int(now_us)), &row);
-    *id = code == CODE_OK ? db_int(row, 0) : 0;
-    db_finalize(&row);
+    code = db_number(db, "SELECT id FROM account_ask WHERE state = ?1 AND browser = ?2 AND tenant = ?3 AND principal = ?4 AND "
+                     "upstream = ?5 AND phase = 'begun' AND asked_us > ?6 AND asked_us <= ?8 AND login = ?7",
+                     DB_VALUES(db_of_text(state), db_of_text(browser), db_of_text(back->tenant), db_of_text(back->principal),
+                               db_of_text(back->upstream), db_of_int(now_us - STORE_ACCOUNT_ASK_US),
+                               db_of_text(back->login), db_of_int(now_us)), id);
+    if (code == CODE_OK && *id == 0)
+        code = CODE_NOT_FOUND;
     if (code == CODE_OK)
         code = db_change(db, "UPDATE account_ask SET phase = 'brought', code = ?2, said_by = ?3, url = NULL WHERE id = ?1",
                          DB_VALUES(db_of_int(*id), db_of_text(back->code), db_of_text(back->said_by)));

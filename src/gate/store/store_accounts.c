@@ -113,13 +113,11 @@ static enum code put_token(struct db *db, const char *store, const struct store_
     unsigned char place[DIGEST_BYTES];
     struct buf sealed;
     int64_t there = 0;
-    struct db_stmt *row = NULL;
-    enum code code = db_find(db, "SELECT 1 FROM account a WHERE id = ?1 AND " LIVES, DB_VALUES(db_of_int(account->id)), &row);
+    enum code code = db_number(db, "SELECT 1 FROM account a WHERE id = ?1 AND " LIVES, DB_VALUES(db_of_int(account->id)),
+                               &there);
 
-    there = code == CODE_OK;
-    db_finalize(&row);
     if (there == 0)
-        return code;
+        return code == CODE_OK ? CODE_NOT_FOUND : code;
     buf_init(&sealed, 2 * ACCOUNT__TOKEN_BYTES);
     account__place(ACCOUNT__TOKEN, account, place);
     code = account__seal(store, place, token, name, &sealed, why);
@@ -192,7 +190,7 @@ enum code store_accounts_ended(struct db *db, int64_t *last, void (*told)(void *
     enum code code;
 
     if (told == NULL)
-        return db_why(why, db_number(db, "SELECT coalesce(max(id), 0) FROM account_end", last), db,
+        return db_why(why, db_number(db, "SELECT coalesce(max(id), 0) FROM account_end", NULL, 0, last), db,
                       "reading which accounts have ended");
     code = db_select(db, "SELECT e.id, a.tenant, a.principal, a.upstream, a.client, a.issuer, a.login, a.id FROM account_end e "
                      "JOIN account a ON a.id = e.account WHERE e.id > ?1 ORDER BY e.id", DB_VALUES(db_of_int(*last)), &row);

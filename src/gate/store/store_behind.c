@@ -245,7 +245,7 @@ static enum code apply(struct going_on *going_on, struct span kind, struct span 
                        struct span tenant)
 {
     const struct db_value values[] = {db_of_text(detail), db_of_text(actor), db_of_text(tenant)};
-    int64_t before = 0, after = 0, version, ignored;
+    int64_t version, ignored;
     size_t which = 0;
     enum code code;
 
@@ -259,12 +259,8 @@ static enum code apply(struct going_on *going_on, struct span kind, struct span 
         which++;
     if (which == AGAINS)
         return CODE_OK;
-    code = db_number(going_on->store, "SELECT total_changes()", &before);
-    if (code == CODE_OK)
-        code = db_change(going_on->store, agains[which].sql, values, agains[which].has_tenant ? 3 : 2);
-    if (code == CODE_OK)
-        code = db_number(going_on->store, "SELECT total_changes()", &after);
-    going_on->count[which] += after - before;
+    code = db_change(going_on->store, agains[which].sql, values, agains[which].has_tenant ? 3 : 2);
+    going_on->count[which] += code == CODE_OK ? db_changes(going_on->store) : 0;
     return code;
 }
 

@@ -6,15 +6,10 @@
 /* Sets *id to the number of the open ask that this one repeats, or 0. */
 static enum code find_open(struct db *db, const struct approval_ask *ask, int64_t *id)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_find(db, "SELECT id FROM approval WHERE digest = ?1 AND used_us IS NULL AND "
-                             "(until_us > ?2 OR until_us IS NULL AND seen_us > ?3) ORDER BY id DESC LIMIT 1",
-                             DB_VALUES(db_of_blob(span_of(ask->digest, DIGEST_BYTES)), db_of_int(ask->asked_us),
-                                       db_of_int(ask->asked_us - APPROVAL_FORGET_US)), &stmt);
-
-    *id = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return db_number(db, "SELECT id FROM approval WHERE digest = ?1 AND used_us IS NULL AND "
+                     "(until_us > ?2 OR until_us IS NULL AND seen_us > ?3) ORDER BY id DESC LIMIT 1",
+                     DB_VALUES(db_of_blob(span_of(ask->digest, DIGEST_BYTES)), db_of_int(ask->asked_us),
+                               db_of_int(ask->asked_us - APPROVAL_FORGET_US)), id);
 }
 
 static enum code add_ask(struct db *db, struct span gate, const struct approval_ask *ask, int64_t *id)
@@ -153,11 +148,8 @@ enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audi
  * what remains is written anew, in the order in which nothing is moved, and all pages that were used so far are cleared. */
 static enum code rewrite_held(struct db *db)
 {
-    int64_t deleted = 0;
-    enum code code = db_number(db, "SELECT changes()", &deleted);
-
-    if (code != CODE_OK || deleted == 0)
-        return code;
+    if (db_changes(db) == 0)
+        return CODE_OK;
     return db_exec(db, "CREATE TEMP TABLE held AS SELECT * FROM main.approval_held; DELETE FROM main.approval_held;"
                        "INSERT INTO main.approval_held SELECT * FROM temp.held ORDER BY ask; DROP TABLE temp.held");
 }

@@ -13,24 +13,8 @@
 
 static enum code find_id(struct db *db, const struct definition_note *note, struct span digest, int64_t *id)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT id FROM definition WHERE upstream = ?1 AND tool = ?2 AND digest = ?3",
-                             DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest)), &stmt);
-
-    *id = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-/* The first number of the row. */
-static enum code ask_number(struct db *db, const char *sql, const struct db_value *values, size_t count, int64_t *number)
-{
-    struct db_stmt *stmt;
-    enum code code = db_find(db, sql, values, count, &stmt);
-
-    *number = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return db_number(db, "SELECT id FROM definition WHERE upstream = ?1 AND tool = ?2 AND digest = ?3",
+                     DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest)), id);
 }
 
 #define UNKEPT_DIGEST "0000000000000000000000000000000000000000000000000000000000000000"
@@ -57,8 +41,8 @@ static enum code make_room(struct db *db, struct span share)
     enum code code = CODE_OK;
 
     while (code == CODE_OK && over != 0) {
-        code = ask_number(db, "SELECT count(*) >= 8192 OR total(bytes) >= 33554432 FROM definition d WHERE " MAY_GO,
-                          DB_VALUES(db_of_text(share)), &over);
+        code = db_number(db, "SELECT count(*) >= 8192 OR total(bytes) >= 33554432 FROM definition d WHERE " MAY_GO,
+                         DB_VALUES(db_of_text(share)), &over);
         for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CODE_OK && over != 0; i++)
             code = db_change(db, steps[i], DB_VALUES(db_of_text(share), db_of_text(SPAN_LIT(DEFINITION_UNKEPT))));
     }
@@ -78,8 +62,8 @@ static enum code insert(struct db *db, const struct definition_note *note, struc
 
     *id = code == CODE_OK ? db_last_id(db) : 0;
     if (code == CODE_OK)
-        code = ask_number(db, "SELECT before IS NOT NULL FROM definition WHERE id = ?1", DB_VALUES(db_of_int(*id)),
-                          &has_before);
+        code = db_number(db, "SELECT before IS NOT NULL FROM definition WHERE id = ?1", DB_VALUES(db_of_int(*id)),
+                         &has_before);
     put->fresh += code == CODE_OK;
     put->changed += has_before != 0;
     return code;
@@ -89,8 +73,8 @@ static enum code insert(struct db *db, const struct definition_note *note, struc
 static enum code put_unkept(struct db *db, const struct definition_note *note, struct store_definitions_put *put, int64_t *id)
 {
     int64_t is_spoken;
-    enum code code = ask_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
-                                DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
+    enum code code = db_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
+                               DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
 
     if (code != CODE_OK || is_spoken == 0)
         return code;
@@ -103,9 +87,9 @@ static enum code put_fresh(struct db *db, const struct definition_note *note, st
                            struct store_definitions_put *put, int64_t *id)
 {
     int64_t over;
-    enum code code = ask_number(db, "SELECT count(*) >= 4096 OR total(bytes) >= 16777216 FROM definition "
-                                    "WHERE share = ?1 AND told_us > ?2",
-                                DB_VALUES(db_of_text(note->share), db_of_int(now_us - DAY_US)), &over);
+    enum code code = db_number(db, "SELECT count(*) >= 4096 OR total(bytes) >= 16777216 FROM definition "
+                                   "WHERE share = ?1 AND told_us > ?2",
+                               DB_VALUES(db_of_text(note->share), db_of_int(now_us - DAY_US)), &over);
 
     if (code == CODE_OK && over != 0) {
         put->dropped++;
@@ -127,7 +111,7 @@ static enum code put_one(struct db *db, const struct definition_note *note, int6
     num_hex(note->digest, DIGEST_BYTES, hex);
     code = find_id(db, note, digest, &id);
     if (code == CODE_OK && id != 0)
-        code = ask_number(db, "SELECT latest FROM definition_state WHERE id = ?1", DB_VALUES(db_of_int(id)), &was_latest);
+        code = db_number(db, "SELECT latest FROM definition_state WHERE id = ?1", DB_VALUES(db_of_int(id)), &was_latest);
     if (code == CODE_OK && id == 0)
         code = note->text.len > 0 ? put_fresh(db, note, digest, now_us, put, &id) : put_unkept(db, note, put, &id);
     if (code != CODE_OK || id == 0)
@@ -136,8 +120,8 @@ static enum code put_one(struct db *db, const struct definition_note *note, int6
                          "ON CONFLICT DO UPDATE SET seen_us = max(seen_us, excluded.seen_us)",
                      DB_VALUES(db_of_int(id), db_of_int(note->told_us)));
     if (code == CODE_OK && was_latest == 0)
-        code = ask_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
-                          DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
+        code = db_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
+                         DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
     put->is_other |= is_spoken != 0;
     return code;
 }
@@ -168,7 +152,7 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 {
     /* Both numbers only grow. */
     enum code code = db_number(db, "SELECT coalesce((SELECT max(id) FROM definition_word), 0) * 4294967296 + "
-                                   "coalesce((SELECT max(id) FROM definition), 0)", mark);
+                                   "coalesce((SELECT max(id) FROM definition), 0)", NULL, 0, mark);
 
     return db_why(why, code, db, "reading the store");
 }
@@ -229,7 +213,7 @@ enum code store_definitions_load(struct db *db, const struct definition_set *bef
 {
     struct db_stmt *stmt = NULL;
     int64_t count = 0;
-    enum code code = db_number(db, STATE "SELECT count(*) FROM s " IN_SET, &count);
+    enum code code = db_number(db, STATE "SELECT count(*) FROM s " IN_SET, NULL, 0, &count);
 
     *set = NULL;
     if (code == CODE_OK && count > 0)
@@ -297,7 +281,7 @@ enum code store_definitions_each(struct db *db, const struct store_definitions_a
 
 enum code store_definitions_count(struct db *db, int64_t *waiting, struct why *why)
 {
-    enum code code = db_number(db, STATE "SELECT count(*) FROM s WHERE " WAITING, waiting);
+    enum code code = db_number(db, STATE "SELECT count(*) FROM s WHERE " WAITING, NULL, 0, waiting);
 
     return db_why(why, code, db, "reading definitions");
 }

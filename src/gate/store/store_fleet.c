@@ -92,13 +92,13 @@ static void write_insert(const struct store__table *table, char sql[1024])
 /* Which number this store has for a definition, and that it was seen: views leave out what never was. */
 static enum code know_definition(struct putting *putting, const struct db_value *values)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_find(putting->db, "SELECT id FROM definition WHERE upstream IS ?1 AND tool IS ?2 AND digest IS ?3",
-                             DB_VALUES(values[1], values[2], values[3]), &stmt);
+    int64_t id = 0;
+    enum code code = db_number(putting->db, "SELECT id FROM definition WHERE upstream IS ?1 AND tool IS ?2 AND digest IS ?3",
+                               DB_VALUES(values[1], values[2], values[3]), &id);
 
-    if (code == CODE_OK)
-        putting->known[putting->count] = (struct known){values[0].number, db_int(stmt, 0)};
-    db_finalize(&stmt);
+    if (code == CODE_OK && id == 0)
+        return CODE_NOT_FOUND;
+    putting->known[putting->count] = (struct known){values[0].number, id};
     if (code == CODE_OK)
         code = db_change(putting->db, "INSERT INTO definition_seen(definition, seen_us) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
                          DB_VALUES(db_of_int(putting->known[putting->count].is), values[7]));

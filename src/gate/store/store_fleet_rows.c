@@ -109,7 +109,7 @@ static enum code last_row(struct db *db, const struct store__table *table, int64
 
     (void)snprintf(sql, sizeof sql, "SELECT coalesce(max(rowid), 0) FROM %s",
                    table->among != NULL ? store__fleet[FLEET_DEFINITION_WORD].name : table->name);
-    return db_number(db, sql, row);
+    return db_number(db, sql, NULL, 0, row);
 }
 
 static enum code write_new(struct db *db, struct db *was, const struct store__table *table, struct buf *out, size_t *rows)
@@ -194,7 +194,7 @@ enum code store_fleet_has_own(struct db *db, bool *has, struct why *why)
 {
     int64_t is = 0;
     enum code code = db_number(db, "SELECT EXISTS (SELECT 1 FROM policy_version) OR EXISTS (SELECT 1 FROM agent_key) OR "
-                               "EXISTS (SELECT 1 FROM definition_word) OR EXISTS (SELECT 1 FROM audit_hold)", &is);
+                               "EXISTS (SELECT 1 FROM definition_word) OR EXISTS (SELECT 1 FROM audit_hold)", NULL, 0, &is);
 
     *has = is != 0;
     return db_why(why, code, db, "reading the store");
@@ -238,7 +238,7 @@ static enum code give_numbers(struct db *db, enum store__fleet_table table, cons
     enum code code;
 
     (void)snprintf(sql, sizeof sql, "SELECT coalesce(max(%s), 0) FROM %s", column->name, store__fleet[table].name);
-    code = db_number(db, sql, &last);
+    code = db_number(db, sql, NULL, 0, &last);
     for (const struct json_node *row = list->child; row != NULL && code == CODE_OK; row = row->next) {
         const int64_t was = number_of(json_member(row, span_text(column->name)));
 

@@ -40,11 +40,10 @@ enum code store_key_add(struct db *db, const struct store_key *key, const unsign
 enum code store_key_revoke(struct db *db, int64_t id, const char *actor, struct span reason, int64_t now_us,
                            struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT 1 FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
+    int64_t is_there = 0;
+    enum code code = db_number(db, "SELECT 1 FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &is_there);
 
-    db_finalize(&stmt);
-    if (code == CODE_NOT_FOUND)
+    if (code == CODE_OK && is_there == 0)
         return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
     if (code != CODE_OK)
         return db_why(why, code, db, "reading the store");

@@ -38,7 +38,7 @@ static enum code bring_up(struct db *db, const char *const *all, int64_t count, 
 
     if (code != CODE_OK)
         return code;
-    code = db_number(db, "PRAGMA user_version", &at);
+    code = db_number(db, "PRAGMA user_version", NULL, 0, &at);
     for (; code == CODE_OK && at < count; at++)
         code = run_step(db, all[at], at);
     return store_end(db, code, "bringing the store's tables up to date", why);
@@ -70,10 +70,10 @@ enum code store__settle(struct db *db, const char *path, bool may_write, const c
                         struct why *why)
 {
     int64_t at = 0, application = 0;
-    enum code code = db_number(db, "PRAGMA user_version", &at);
+    enum code code = db_number(db, "PRAGMA user_version", NULL, 0, &at);
 
     if (code == CODE_OK)
-        code = db_number(db, "PRAGMA application_id", &application);
+        code = db_number(db, "PRAGMA application_id", NULL, 0, &application);
     if (code != CODE_OK)
         return db_why(why, code, db, "reading the store");
     if (application != APPLICATION_ID && (at != 0 || application != 0))

@@ -14,7 +14,7 @@
 enum code store_stops_mark(struct db *db, int64_t *mark, struct why *why)
 {
     enum code code = db_number(db, "SELECT coalesce((SELECT max(id) FROM stop), 0) + "
-                               "coalesce((SELECT max(id) FROM stop_end), 0)", mark);
+                               "coalesce((SELECT max(id) FROM stop_end), 0)", NULL, 0, mark);
 
     return db_why(why, code, db, "reading what is stopped");
 }
@@ -83,19 +83,17 @@ enum code store_stop_add(struct db *db, const struct store_stop *stop, int64_t *
 static enum code has_room(struct db *db, const struct store_stop *stop)
 {
     const struct span *by = stop->what.by;
-    struct db_stmt *row = NULL;
-    enum code code = db_find(db, "SELECT count(*) >= ?7 OR total(principal IS ?3 AND agent IS ?4 AND session IS ?5 AND "
-                             "until_us - made_us >= ?6) > 0 FROM stop WHERE until_us > ?1 AND rule IS NOT NULL AND "
-                             "tenant IS ?2 AND (principal IS NULL) = (?3 IS NULL) AND (agent IS NULL) = (?4 IS NULL) AND "
-                             "mark NOT IN (SELECT mark FROM stop_end WHERE ended_us < ?1)",
-                             DB_VALUES(db_of_int(stop->made_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
-                                       db_of_text(by[STOP_AGENT]), db_of_text(by[STOP_SESSION]),
-                                       db_of_int(stop->what.until_us - stop->made_us), db_of_int(STOPS_OF_RULES_MAX)), &row);
+    int64_t is_full = 0;
+    enum code code = db_number(db, "SELECT count(*) >= ?7 OR total(principal IS ?3 AND agent IS ?4 AND session IS ?5 AND "
+                               "until_us - made_us >= ?6) > 0 FROM stop WHERE until_us > ?1 AND rule IS NOT NULL AND "
+                               "tenant IS ?2 AND (principal IS NULL) = (?3 IS NULL) AND (agent IS NULL) = (?4 IS NULL) AND "
+                               "mark NOT IN (SELECT mark FROM stop_end WHERE ended_us < ?1)",
+                               DB_VALUES(db_of_int(stop->made_us), db_of_text(by[STOP_TENANT]), db_of_text(by[STOP_PRINCIPAL]),
+                                         db_of_text(by[STOP_AGENT]), db_of_text(by[STOP_SESSION]),
+                                         db_of_int(stop->what.until_us - stop->made_us), db_of_int(STOPS_OF_RULES_MAX)),
+                               &is_full);
 
-    if (code == CODE_OK && db_int(row, 0) != 0)
-        code = CODE_EXISTS;
-    db_finalize(&row);
-    return code;
+    return code == CODE_OK && is_full != 0 ? CODE_EXISTS : code;
 }
 
 enum code store_stops_take(struct db *db, struct rule_stops *asked, bool *any, struct why *why)

@@ -34,16 +34,12 @@ enum code db_change(struct db *db, const char *sql, const struct db_value *value
     return code;
 }
 
-enum code db_number(struct db *db, const char *sql, int64_t *number)
+enum code db_number(struct db *db, const char *sql, const struct db_value *values, size_t count, int64_t *number)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
+    enum code code = db_find(db, sql, values, count, &stmt);
 
-    *number = 0;
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK)
-        *number = db_int(stmt, 0);
+    *number = code == CODE_OK ? db_int(stmt, 0) : 0;
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }

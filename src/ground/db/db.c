@@ -540,3 +540,8 @@ int64_t db_last_id(struct db *db)
 {
     return sqlite3_last_insert_rowid(db->handle);
 }
+
+int64_t db_changes(const struct db *db)
+{
+    return sqlite3_changes(db->handle);
+}

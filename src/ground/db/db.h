@@ -178,9 +178,10 @@ bool db_mark(const struct db_value *values, size_t count, uint64_t *sum) MUST_US
 enum code db_learn_mark(struct db *db) MUST_USE;
 
 /* The first column of a query's first row; NULL and no row give 0. */
-enum code db_number(struct db *db, const char *sql, int64_t *number) MUST_USE;
+enum code db_number(struct db *db, const char *sql, const struct db_value *values, size_t count, int64_t *number) MUST_USE;
 
 int64_t db_last_id(struct db *db);
+int64_t db_changes(const struct db *db); /* how many rows the last INSERT, UPDATE or DELETE has changed */
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *db_library(void);

@@ -11,7 +11,7 @@
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
 {
     int64_t active;
-    enum code code = db_number(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", &active);
+    enum code code = db_number(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", NULL, 0, &active);
 
     *version = (uint64_t)active;
     return db_why(why, code, db, "asking for the active policy");

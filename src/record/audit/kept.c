@@ -469,7 +469,7 @@ static enum code compare_file(struct survey *survey, const struct ledger *ledger
     enum code code, reading = CODE_OK;
 
     buf_init(&text, TAIL_BYTES);
-    code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", &marks);
+    code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", NULL, 0, &marks);
     if (code == CODE_OK) {
         reading = read_end(notary->file, &text, survey);
         look(survey);

@@ -244,7 +244,7 @@ static enum code catch_up(struct notary *notary, uint64_t last)
     if (code == CODE_OK && !notary->is_loaded) {
         code = load(notary, db);
         if (code == CODE_OK) /* the tenants' last rows are those of all that is there */
-            code = db_number(db, ROW_MAX_SEQ, &there);
+            code = db_number(db, ROW_MAX_SEQ, NULL, 0, &there);
         if (code == CODE_OK && (uint64_t)there > last)
             last = (uint64_t)there;
     }

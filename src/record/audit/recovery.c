@@ -148,13 +148,10 @@ static void pass_over_batch(struct audit *audit)
 
 enum code writer__empty_wal(struct audit *audit)
 {
-    struct db_stmt *stmt;
-    enum code code = db_find(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, &stmt);
+    int64_t is_busy = 0;
+    enum code code = db_number(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, &is_busy);
 
-    if (code == CODE_OK && db_int(stmt, 0) != 0)
-        code = CODE_BUSY;
-    db_finalize(&stmt);
-    return code;
+    return code == CODE_OK && is_busy != 0 ? CODE_BUSY : code;
 }
 
 static bool same_tip(const struct ledger_tip *a, const struct ledger_tip *b)

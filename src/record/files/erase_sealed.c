@@ -43,7 +43,7 @@ static enum code empty_values(struct db *db, enum row_table table, const struct 
 enum code erase_look(struct db *db, const struct erase_what *what, int64_t at, int64_t count, bool *is_left)
 {
     const struct row_shape *shape = row_shape(ROW_DECISION);
-    struct db_stmt *stmt = NULL;
+    int64_t left = 0;
     struct buf sql;
     enum code code;
 
@@ -51,22 +51,20 @@ enum code erase_look(struct db *db, const struct erase_what *what, int64_t at, i
     (void)buf_addf(&sql, "SELECT 1 FROM %s", shape->name);
     code = add_condition(shape, &sql);
     if (code == CODE_OK)
-        code = db_find(db, buf_peek(&sql).at, OF_SLICE(what, at, count), &stmt);
-    db_finalize(&stmt);
+        code = db_number(db, buf_peek(&sql).at, OF_SLICE(what, at, count), &left);
     buf_fini(&sql);
-    *is_left = code == CODE_OK;
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    *is_left = left != 0;
+    return code;
 }
 
 enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
 {
-    int64_t changed = 0;
     enum code code = empty_values(db, ROW_DECISION, what, at, count);
 
-    if (code == CODE_OK)
-        code = db_number(db, "SELECT changes()", &changed);
-    *rows += changed;
-    return code == CODE_OK ? empty_values(db, ROW_OUTCOME, what, at, count) : code;
+    if (code != CODE_OK)
+        return code;
+    *rows += db_changes(db);
+    return empty_values(db, ROW_OUTCOME, what, at, count);
 }
 
 enum code erase_note(struct db *db, const struct erase_what *what)

@@ -157,7 +157,8 @@ static bool is_ours_by_wal(const char *path)
     struct stat there;
     int64_t id = 0;
     bool is_ours = files_beside(path, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0 &&
-                   db_open(path, DB_PAST, &db, NULL) == CODE_OK && db_number(db, "PRAGMA application_id", &id) == CODE_OK &&
+                   db_open(path, DB_PAST, &db, NULL) == CODE_OK &&
+                   db_number(db, "PRAGMA application_id", NULL, 0, &id) == CODE_OK &&
                    id == AUDIT_APPLICATION_ID;
 
     db_close(&db);
@@ -290,7 +291,7 @@ enum files_found files_look_into(const char *path)
         return FOUND_STRANGER;
     code = db_open(path, DB_LOOK, &db, NULL);
     if (code == CODE_OK)
-        code = db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", &rows);
+        code = db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", NULL, 0, &rows);
     db_close(&db);
     return code != CODE_OK ? FOUND_DAMAGED : rows > 0 ? FOUND_ROWS : FOUND_UNBEGUN;
 }

@@ -43,9 +43,9 @@ static bool read_place(const char *path, int64_t *created_us, int64_t *before)
     enum code code = db_open(path, DB_PAST, &db, NULL);
 
     if (code == CODE_OK)
-        code = db_number(db, "SELECT created_us FROM file", created_us);
+        code = db_number(db, "SELECT created_us FROM file", NULL, 0, created_us);
     if (code == CODE_OK)
-        code = db_number(db, "SELECT seq FROM file", before);
+        code = db_number(db, "SELECT seq FROM file", NULL, 0, before);
     db_close(&db);
     return code == CODE_OK;
 }

@@ -13,7 +13,7 @@ enum code reader_why(struct why *why, enum code code, const char *path, const st
 enum code reader_is_trail(struct db *db, const char *path, struct why *why)
 {
     int64_t application = 0;
-    enum code code = db_number(db, "PRAGMA application_id", &application);
+    enum code code = db_number(db, "PRAGMA application_id", NULL, 0, &application);
 
     if (code == CODE_OK && application == AUDIT_EXPORT_ID)
         return why_set(why, CODE_INVALID, "%s: is an export: ask it with sqlite3, or name the audit that it was made of", path);

@@ -50,16 +50,14 @@ enum code reader_open(const char *path, struct db **db, struct why *why)
  * where none of this file's calls is among them, no later file has an outcome of them. */
 static enum code read_later(struct db *db, const char *path, int64_t last, bool is_next, bool *some)
 {
-    struct db_stmt *open = NULL;
+    int64_t open = is_next;
     enum code code = db_change(db, "ATTACH ? AS next", DB_VALUES(db_of_text(span_text(path))));
 
-    *some = is_next;
+    if (code == CODE_OK && !is_next)
+        code = db_number(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)), &open);
+    *some = open != 0;
     if (code != CODE_OK)
         return code;
-    if (!is_next)
-        *some = db_find(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)),
-                        &open) == CODE_OK;
-    db_finalize(&open);
     if (*some)
         code = db_change(db, "INSERT OR IGNORE INTO temp.later SELECT " LATER_COLUMNS " FROM next.outcome WHERE decision <= ?",
                          DB_VALUES(db_of_int(last)));

@@ -63,14 +63,14 @@ static enum code read_file_row(struct db *db, struct trail_candidate *candidate)
 static enum code read_times(struct db *db, struct trail_file *file)
 {
     int64_t indexed = 0;
-    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'decision_time'", &indexed);
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'decision_time'", NULL, 0, &indexed);
 
     file->first_us = INT64_MIN;
     file->last_us = INT64_MAX;
     if (code != CODE_OK || indexed == 0)
         return code;
-    code = db_number(db, "SELECT coalesce(min(time_us), 1) FROM decision", &file->first_us);
-    return code == CODE_OK ? db_number(db, "SELECT coalesce(max(time_us), 0) FROM decision", &file->last_us) : code;
+    code = db_number(db, "SELECT coalesce(min(time_us), 1) FROM decision", NULL, 0, &file->first_us);
+    return code == CODE_OK ? db_number(db, "SELECT coalesce(max(time_us), 0) FROM decision", NULL, 0, &file->last_us) : code;
 }
 
 static enum code look_into(struct db *db, struct trail_candidate *candidate)
@@ -78,7 +78,7 @@ static enum code look_into(struct db *db, struct trail_candidate *candidate)
     enum code code = read_file_row(db, candidate);
 
     if (code == CODE_OK)
-        code = db_number(db, ROW_MAX_SEQ, &candidate->file.last_seq);
+        code = db_number(db, ROW_MAX_SEQ, NULL, 0, &candidate->file.last_seq);
     if (code == CODE_OK)
         code = read_times(db, &candidate->file);
     if (candidate->file.last_seq < candidate->file.before_seq) /* no row yet */

@@ -130,9 +130,9 @@ void place__remember(struct ledger *ledger)
         }
     if (look(ledger, PLACE_FILE, &there))
         place->bytes = there.st_size;
-    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA schema_version", &place->schema) != CODE_OK)
+    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA schema_version", NULL, 0, &place->schema) != CODE_OK)
         place->schema = 0;
-    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA data_version", &place->version) != CODE_OK)
+    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA data_version", NULL, 0, &place->version) != CODE_OK)
         place->version = 0;
     place->log_is_lost = false;
     place->fault.text[0] = '\0';
@@ -195,7 +195,7 @@ enum code ledger_check_others(struct ledger *ledger)
     if (code != CODE_OK || version == place->version)
         return code;
     place->version = version;
-    code = db_number(ledger->db, "PRAGMA schema_version", &schema);
+    code = db_number(ledger->db, "PRAGMA schema_version", NULL, 0, &schema);
     if (code == CODE_OK && schema != place->schema)
         ledger_doubt(ledger, "somebody else has changed its schema, or packed it");
     if (code == CODE_OK) /* also where SQLite counts no change, as of application_id and user_version */
@@ -205,7 +205,7 @@ enum code ledger_check_others(struct ledger *ledger)
     if (code == CODE_OK && place->is_other)
         return CODE_INVALID;
     if (code == CODE_OK)
-        code = db_number(ledger->db, ROW_MAX_SEQ, &last);
+        code = db_number(ledger->db, ROW_MAX_SEQ, NULL, 0, &last);
     if (code == CODE_OK && last > (int64_t)ledger->tip.seq)
         code = why_set(&place->fault, CODE_INVALID, "%s: somebody else has written row %lld into it; keep the file as evidence",
                        ledger->file, (long long)last);

@@ -126,12 +126,12 @@ static bool has_own_tables(struct db *db)
 static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
 {
     int64_t version, application, tables;
-    enum code code = db_number(ledger->db, "PRAGMA user_version", &version);
+    enum code code = db_number(ledger->db, "PRAGMA user_version", NULL, 0, &version);
 
     if (code == CODE_OK)
-        code = db_number(ledger->db, "PRAGMA application_id", &application);
+        code = db_number(ledger->db, "PRAGMA application_id", NULL, 0, &application);
     if (code == CODE_OK)
-        code = db_number(ledger->db, "SELECT count(*) FROM sqlite_schema", &tables);
+        code = db_number(ledger->db, "SELECT count(*) FROM sqlite_schema", NULL, 0, &tables);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     *fresh = tables == 0;
@@ -261,7 +261,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     enum code code = start_of_chain(ledger, &first, &continues);
 
     if (code == CODE_OK)
-        code = db_number(ledger->db, ROW_MAX_SEQ, &last);
+        code = db_number(ledger->db, ROW_MAX_SEQ, NULL, 0, &last);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     ledger->is_open_ended = last == 0 && continues; /* killed before the first row after a rotation */

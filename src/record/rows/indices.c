@@ -30,7 +30,7 @@ static enum code make(struct db *db)
     enum code code = db_exec(db, audit_indices);
 
     if (code == CODE_OK)
-        code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", &known);
+        code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", NULL, 0, &known);
     return code == CODE_OK && known == 0 ? db_exec(db, "ANALYZE") : code;
 }
 
@@ -39,7 +39,7 @@ static enum code has_tables(struct db *db, bool *has)
 {
     int64_t tables = 0;
     enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
-                               "name IN ('decision', 'outcome', 'event')", &tables);
+                               "name IN ('decision', 'outcome', 'event')", NULL, 0, &tables);
 
     *has = tables == 3;
     return code;

@@ -24,7 +24,7 @@ enum code audit_take_views(struct db *db)
 {
     int64_t views = 0;
     enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND name IN ('file', 'decision', "
-                               "'outcome', 'event', 'checkpoint', 'tenant_start', 'permit_start', 'erasure')", &views);
+                               "'outcome', 'event', 'checkpoint', 'tenant_start', 'permit_start', 'erasure')", NULL, 0, &views);
 
     if (code == CODE_OK && views > 0)
         db_take_views(db, AUDIT_VIEWS_MS);
@@ -47,7 +47,7 @@ enum code audit_refuse_other(struct db *db, const char *path, struct why *why)
 {
     int64_t version;
     char writer[80];
-    enum code code = db_number(db, "PRAGMA user_version", &version);
+    enum code code = db_number(db, "PRAGMA user_version", NULL, 0, &version);
 
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", path, db_error(db));
@@ -73,7 +73,7 @@ static enum code compare_head(struct db *db, audit_difference tell, void *contex
     for (size_t i = 0; i < sizeof head / sizeof head[0] && code == CODE_OK; i++) {
         int64_t found;
 
-        code = db_number(db, head[i].sql, &found);
+        code = db_number(db, head[i].sql, NULL, 0, &found);
         if (code == CODE_OK && found != head[i].ours)
             tell(context, head[i].field, SPAN_LIT("the file"), "is not as the gate made it");
     }

@@ -159,7 +159,7 @@ TEST_CASE_WITH(test_rotates_while_a_sealed_file_is_read, setup, teardown)
         nap();
     assert_int_equal(db_open(sealed.path, DB_READ, &reader, NULL), CODE_OK);
     assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM decision", &rows), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM decision", NULL, 0, &rows), CODE_OK);
     assert_int_equal(erase(bench, 5), CODE_OK);
     while (audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NOT NULL") > 0)
         nap();

@@ -181,19 +181,19 @@ TEST_CASE_WITH(test_beside_a_reader, setup, teardown)
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
     assert_int_equal(db_open(bench->file.path, DB_READ, &reader, NULL), CODE_OK);
     assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &before), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", NULL, 0, &before), CODE_OK);
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2");
     archive(bench);
     for (int i = 0; i < 50; i++)
         audit_file_call(audit_ring(bench->audit, 0), "acme", "c-3");
     in_file(bench, 0, &sealed);
     assert_true(files_is_unfinished(sealed.path));
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &after), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", NULL, 0, &after), CODE_OK);
     assert_int_equal(before, after);
     audit_close(&bench->audit); /* 6.2: also after a restart */
     start(bench);
     db_rollback(reader);
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM event WHERE kind = 'sealed'", &after), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM event WHERE kind = 'sealed'", NULL, 0, &after), CODE_OK);
     assert_int_equal(after, 1); /* an idle connection still sees the file that it opened, whole */
     assert_true(files_is_unfinished(sealed.path));
     db_close(&reader);

@@ -124,7 +124,7 @@ static void plant(struct bench *bench, const char *sql, const char *last)
 
     assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(db_begin(db), CODE_OK);
-    assert_int_equal(db_number(db, last, &number), CODE_OK);
+    assert_int_equal(db_number(db, last, NULL, 0, &number), CODE_OK);
     (void)snprintf(text, sizeof text, "%.200s", sql);
     if (strstr(sql, "(LAST)") != NULL)
         (void)snprintf(text, sizeof text, "%.*s%lld", (int)(strstr(sql, "(LAST)") - sql), sql, (long long)number);

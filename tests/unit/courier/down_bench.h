@@ -168,7 +168,7 @@ __attribute__((unused)) static int64_t here(const struct node *node, const char 
 {
     int64_t out = 0;
 
-    if (db_number(node->store, sql, &out) != CODE_OK)
+    if (db_number(node->store, sql, NULL, 0, &out) != CODE_OK)
         fail_msg("%s: %s", sql, db_error(node->store));
     return out;
 }

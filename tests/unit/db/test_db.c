@@ -218,7 +218,7 @@ static int64_t ask(const char *path, const char *sql)
     int64_t number = -1;
 
     assert_int_equal(db_open(path, DB_WRITE, &other, &why), CODE_OK);
-    assert_int_equal(db_number(other, sql, &number), CODE_OK);
+    assert_int_equal(db_number(other, sql, NULL, 0, &number), CODE_OK);
     db_close(&other);
     return number;
 }
@@ -240,7 +240,7 @@ TEST_CASE_WITH(test_commits, setup, teardown)
         assert_int_equal(db_exec(db, round == 10 ? "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 400)"
                                                    "INSERT INTO t(b) SELECT zeroblob(3000) FROM c"
                                                  : "INSERT INTO t(b) VALUES (zeroblob(100))"), CODE_OK);
-        assert_int_equal(db_number(db, "SELECT count(*) FROM t WHERE length(b) >= 100", &number), CODE_OK);
+        assert_int_equal(db_number(db, "SELECT count(*) FROM t WHERE length(b) >= 100", NULL, 0, &number), CODE_OK);
         assert_int_equal(number, round + (round >= 10 ? 399 : 0));
         assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number - (round == 10 ? 400 : 1));
         assert_int_equal(db_commit(db), CODE_OK);
@@ -325,7 +325,7 @@ TEST_CASE_WITH(test_views_end, setup, teardown)
         db_take_views(db, 50);
         db_stop_when(db, stops[i]);
         (void)alarm(20);
-        assert_int_equal(db_number(db, "SELECT count(*) FROM endless", &rows), CODE_BUSY);
+        assert_int_equal(db_number(db, "SELECT count(*) FROM endless", NULL, 0, &rows), CODE_BUSY);
         (void)alarm(0);
         assert_true(db_is_late(db));
         db_close(&db);
@@ -422,7 +422,7 @@ TEST_CASE_WITH(test_by_a_link, setup, teardown)
     {
         int64_t count;
 
-        assert_int_equal(db_number(reader, "SELECT count(*) FROM t", &count), CODE_OK);
+        assert_int_equal(db_number(reader, "SELECT count(*) FROM t", NULL, 0, &count), CODE_OK);
         assert_int_equal(count, 3);
     }
     db_close(&reader);
@@ -448,7 +448,7 @@ static long long count_in(const char *path, enum db_mode mode)
 
     if (db_open(path, mode, &db, &why) != CODE_OK)
         return -1;
-    if (db_number(db, "SELECT count(*) FROM t", &count) != CODE_OK)
+    if (db_number(db, "SELECT count(*) FROM t", NULL, 0, &count) != CODE_OK)
         count = -1;
     db_close(&db);
     return count;

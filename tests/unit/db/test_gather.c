@@ -43,7 +43,7 @@ static int64_t number(struct db *db, const char *sql)
 {
     int64_t value = -1;
 
-    if (db_number(db, sql, &value) != CODE_OK)
+    if (db_number(db, sql, NULL, 0, &value) != CODE_OK)
         fail_msg("%s: %s", sql, db_error(db));
     return value;
 }

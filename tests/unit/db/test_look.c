@@ -91,7 +91,7 @@ TEST_CASE(test_looks_while_one_begins_to_write)
     if (db_open(path, DB_LOOK, &db, &why) != CODE_OK)
         fail_msg("%s", why.text);
     assert_true(has_changed);
-    assert_int_equal(db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'index'", &count), CODE_OK);
+    assert_int_equal(db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'index'", NULL, 0, &count), CODE_OK);
     assert_int_equal(count, 2 * INDICES);
     db_close(&db);
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {

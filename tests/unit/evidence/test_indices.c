@@ -200,7 +200,7 @@ TEST_CASE(test_beside_a_reader)
     assert_int_equal(db_open(file.path, DB_READ, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "BEGIN; SELECT count(*) FROM decision"), CODE_OK);
     build();
-    assert_int_equal(db_number(db, "SELECT count(*) FROM decision WHERE time_us >= 0", &count), CODE_OK);
+    assert_int_equal(db_number(db, "SELECT count(*) FROM decision WHERE time_us >= 0", NULL, 0, &count), CODE_OK);
     assert_int_equal(count, CALLS);
     db_close(&db);
     assert_int_equal(indices(), 7);

@@ -62,7 +62,7 @@ static void open_source(struct source *source, const char *path)
                          CODE_OK);
     source->source = (struct verify_source){.db = source->pieces.db,
                                              .next = next_row, .context = source, .marked = INT64_MAX};
-    assert_int_equal(db_number(source->file, ROW_MAX_SEQ, &source->source.last), CODE_OK);
+    assert_int_equal(db_number(source->file, ROW_MAX_SEQ, NULL, 0, &source->source.last), CODE_OK);
     assert_int_equal(walk_init(&source->walk, source->file, INT64_MIN, INT64_MAX), CODE_OK);
 }
 
@@ -236,7 +236,7 @@ static void cut(struct source *source, int64_t *size)
     struct db_stmt *stmt;
     enum code code;
 
-    assert_int_equal(db_number(source->file, "SELECT size FROM checkpoint WHERE size >= 8 ORDER BY size LIMIT 1", size), CODE_OK);
+    assert_int_equal(db_number(source->file, "SELECT size FROM checkpoint WHERE size >= 8 ORDER BY size LIMIT 1", NULL, 0, size), CODE_OK);
     source->source.is_cut = true;
     source->source.cut_seq = *size;
     assert_int_equal(db_find(source->file, "SELECT hash FROM entry WHERE seq = ?", DB_VALUES(db_of_int(*size)), &stmt), CODE_OK);

@@ -261,9 +261,9 @@ TEST_CASE_WITH(test_same_again, open_shop, close_shop)
     assert_stored(shop, 1, false, true, true);
     assert_string_equal(shop->told, "a replaced;");
     assert_int_equal(active(shop), 1);
-    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation", &activations), CODE_OK);
+    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation", NULL, 0, &activations), CODE_OK);
     assert_int_equal(activations, 3); /* who went back, and why, is kept */
-    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation WHERE version = 1 AND message = 'back'",
+    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation WHERE version = 1 AND message = 'back'", NULL, 0,
                                &activations), CODE_OK);
     assert_int_equal(activations, 1);
 }

@@ -85,12 +85,12 @@ TEST_CASE(test_columns_are_the_schemas)
             const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];
 
             (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", shape->name, name);
-            assert_int_equal(db_number(db, sql, &columns), CODE_OK);
+            assert_int_equal(db_number(db, sql, NULL, 0, &columns), CODE_OK);
             if (columns != 1)
                 fail_msg("%s.%s", shape->name, name);
         }
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", shape->name);
-        assert_int_equal(db_number(db, sql, &columns), CODE_OK);
+        assert_int_equal(db_number(db, sql, NULL, 0, &columns), CODE_OK);
         assert_int_equal(columns, shape->count + 1 + shape->outside);
     }
     db_close(&db);

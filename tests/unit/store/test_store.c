@@ -104,7 +104,7 @@ static int64_t number(struct db *db, const char *sql)
 {
     int64_t found;
 
-    assert_int_equal(db_number(db, sql, &found), CODE_OK);
+    assert_int_equal(db_number(db, sql, NULL, 0, &found), CODE_OK);
     return found;
 }
 

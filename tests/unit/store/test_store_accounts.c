@@ -237,7 +237,7 @@ TEST_CASE_WITH(test_anew, open_it, close_it)
     (void)connect_one("ann", "second");
     assert_int_equal(claim("ann", "a", NOW, text), CODE_OK);
     assert_string_equal(text, "second");
-    assert_int_equal(db_number(db, "SELECT count(*) FROM account_token", &there), CODE_OK);
+    assert_int_equal(db_number(db, "SELECT count(*) FROM account_token", NULL, 0, &there), CODE_OK);
     assert_int_equal(there, 1);
     must(store_accounts_ended(db, &last, tell, NULL, &why), &why);
     must(store_accounts_ended(db, &last, tell, NULL, &why), &why);

@@ -135,7 +135,7 @@ static int64_t count(const char *sql)
 {
     int64_t number;
 
-    assert_int_equal(db_number(db, sql, &number), CODE_OK);
+    assert_int_equal(db_number(db, sql, NULL, 0, &number), CODE_OK);
     return number;
 }
 

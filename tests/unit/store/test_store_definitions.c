@@ -58,7 +58,7 @@ static int64_t number(const char *sql)
 {
     int64_t is = -1;
 
-    assert_int_equal(db_number(db, sql, &is), CODE_OK);
+    assert_int_equal(db_number(db, sql, NULL, 0, &is), CODE_OK);
     return is;
 }
 

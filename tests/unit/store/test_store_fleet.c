@@ -46,7 +46,7 @@ static int64_t number(struct db *of, const char *sql)
 {
     int64_t out = 0;
 
-    assert_int_equal(db_number(of, sql, &out), CODE_OK);
+    assert_int_equal(db_number(of, sql, NULL, 0, &out), CODE_OK);
     return out;
 }
 

@@ -172,7 +172,7 @@ TEST_CASE_WITH(names_that_were_shown_tell_people_apart, open_it, close_it)
     must(word_of("bob", 1000, NOW + 1, 2 * MINUTE), &why); /* two logins by one account of a container are two */
     assert_int_equal(state_of(NOW + 2), APPROVAL_IS_APPROVED);
     assert_false(look(APPROVALS_ONE, 1, NOW + 2).has_arguments);
-    assert_int_equal(db_number(db, "SELECT until_us FROM approval WHERE id = 1", &until_us), CODE_OK);
+    assert_int_equal(db_number(db, "SELECT until_us FROM approval WHERE id = 1", NULL, 0, &until_us), CODE_OK);
     assert_int_equal(until_us, NOW + MINUTE); /* of the two the shorter */
     assert_int_equal(state_of(NOW + MINUTE), APPROVAL_IS_OVER);
     assert_int_equal(word_of("ann", 1000, NOW + MINUTE, MINUTE), CODE_DENIED);
