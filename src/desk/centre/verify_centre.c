@@ -140,18 +140,15 @@ static struct centre_file file_at(const struct standing *standing, size_t at)
  * *is_short: that is so. */
 static enum code end_before_given(struct run *run, struct centre_file *file, bool *is_short)
 {
-    struct pg_rows *rows = NULL;
     int64_t last;
     enum code code;
 
     *is_short = false;
     if (!centre_gone_has(&run->standing.gone, file->last, file->last))
         return CODE_OK;
-    code = pg_ask(run->pg, "SELECT coalesce(" LAST_UP_TO ", 0)", PG_VALUES(node_of(run), pg_of_int(file->last)),
-                  &rows, run->why);
-    last = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
+    code = pg_number(run->pg, "SELECT coalesce(" LAST_UP_TO ", 0)", PG_VALUES(node_of(run), pg_of_int(file->last)), &last,
+                     run->why);
     last = last > file->before ? last : file->before;
-    pg_rows_free(&rows);
     if (code != CODE_OK || last == file->last || !centre_gone_has(&run->standing.gone, last + 1, file->last))
         return code;
     run->report->given_away += file->last - last;

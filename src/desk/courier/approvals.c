@@ -83,33 +83,19 @@ static enum code put_word(struct approvals_way *way, struct pg *pg, const struct
 {
     const struct word_place place = {span_text(way->self->name), number};
     unsigned char signature[SIGN_BYTES];
-    struct pg_rows *rows = NULL;
+    int64_t said = 0;
     struct buf sealed;
     enum code code = word->kind == WORD_USE ? keep_use(way, pg, word->of, why) : CODE_OK;
 
-    *is_said = false;
     buf_init(&sealed, WORD_BYTES);
     if (code == CODE_OK)
         code = word_write(way->store, way->self, word->kind, word->of, &place, &sealed, signature, why);
     if (code == CODE_OK)
-        code = pg_ask(pg, "SELECT callgate.approval_say($1, $2, $3)",
-                      PG_VALUES(pg_of_int(number), pg_of_bytes(buf_peek(&sealed)),
-                                pg_of_bytes(span_of(signature, sizeof signature))), &rows, why);
-    *is_said = code == CODE_OK && pg_rows_int(rows, 0, 0) != 0;
-    pg_rows_free(&rows);
+        code = pg_number(pg, "SELECT callgate.approval_say($1, $2, $3)",
+                         PG_VALUES(pg_of_int(number), pg_of_bytes(buf_peek(&sealed)),
+                                   pg_of_bytes(span_of(signature, sizeof signature))), &said, why);
+    *is_said = said != 0;
     buf_fini(&sealed);
-    return code;
-}
-
-/* The last of this node's words that the centre has, of those up to a number. */
-static enum code last_there(struct pg *pg, int64_t most, int64_t *last, struct why *why)
-{
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.approval_last($1)", PG_VALUES(pg_of_int(most)), &rows, why);
-
-    if (code == CODE_OK)
-        *last = pg_rows_int(rows, 0, 0);
-    pg_rows_free(&rows);
     return code;
 }
 
@@ -191,7 +177,7 @@ static enum code say_again(struct approvals_way *way, struct pg *pg, struct why 
     enum code code = last_told(way, &ours, why);
 
     if (code == CODE_OK)
-        code = last_there(pg, ours, &there, why);
+        code = pg_number(pg, "SELECT callgate.approval_last($1)", PG_VALUES(pg_of_int(ours)), &there, why); /* up to ours */
     before = there;
     for (int i = 0; i < AT_ONCE && there < ours && is_said && code == CODE_OK; i++) {
         struct word word;

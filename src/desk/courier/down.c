@@ -240,13 +240,13 @@ struct giving {
 static enum code put_up(struct pg *pg, int64_t number, const unsigned char previous[DIGEST_BYTES],
                         const struct chain_shown *shown, bool *is_put, struct why *why)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.change_put($1, $2, $3, $4, $5)",
-                            PG_VALUES(pg_of_int(number), pg_of_bytes(span_of(previous, DIGEST_BYTES)), pg_of_bytes(shown->text),
-                                      pg_of_bytes(shown->signature), pg_of_text(shown->signer)), &rows, why);
+    int64_t has_put;
+    enum code code = pg_number(pg, "SELECT callgate.change_put($1, $2, $3, $4, $5)",
+                               PG_VALUES(pg_of_int(number), pg_of_bytes(span_of(previous, DIGEST_BYTES)),
+                                         pg_of_bytes(shown->text), pg_of_bytes(shown->signature), pg_of_text(shown->signer)),
+                               &has_put, why);
 
-    *is_put = code == CODE_OK && pg_rows_int(rows, 0, 0) != 0;
-    pg_rows_free(&rows);
+    *is_put = has_put != 0;
     return code == CODE_EXISTS ? CODE_OK : code; /* somebody else was quicker by a moment */
 }
 

@@ -120,7 +120,7 @@ static enum code tell_fork(const struct marks *marks, struct pg *pg, struct why 
 
 static enum code put_one(struct marks *marks, struct pg *pg, const struct up_mark *mark, struct why *why)
 {
-    struct pg_rows *rows = NULL;
+    int64_t is_put = 0;
     struct buf note;
     enum code code;
 
@@ -129,14 +129,13 @@ static enum code put_one(struct marks *marks, struct pg *pg, const struct up_mar
     if (code != CODE_OK) /* whatever stands there instead, the verifier tells it */
         code = buf_add_span(&note, mark->note);
     if (code == CODE_OK)
-        code = pg_ask(pg, "SELECT callgate.checkpoint_put($1, $2, $3, $4)",
-                      PG_VALUES(pg_of_int(mark->size), pg_of_int(mark->time_us), pg_of_bytes(mark->peaks),
-                                pg_of_bytes(buf_peek(&note))), &rows, why);
-    if (code == CODE_OK && pg_rows_int(rows, 0, 0) == 0)
+        code = pg_number(pg, "SELECT callgate.checkpoint_put($1, $2, $3, $4)",
+                         PG_VALUES(pg_of_int(mark->size), pg_of_int(mark->time_us), pg_of_bytes(mark->peaks),
+                                   pg_of_bytes(buf_peek(&note))), &is_put, why);
+    if (code == CODE_OK && is_put == 0)
         marks->is_placed = false; /* somebody else put one, or rows went: look again */
     else if (code == CODE_OK)
         marks->last = mark->size;
-    pg_rows_free(&rows);
     buf_fini(&note);
     return code;
 }

@@ -268,21 +268,20 @@ int cmd_fleet_leave(const struct asked *asked)
 
 static enum code must_be_forked(const struct enrol *enrol, struct why *why)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(enrol->pg, "SELECT callgate.is_forked($1)", PG_VALUES(pg_of_text(span_text(enrol->name))), &rows,
-                            why);
+    int64_t is_forked;
+    enum code code = pg_number(enrol->pg, "SELECT callgate.is_forked($1)", PG_VALUES(pg_of_text(span_text(enrol->name))),
+                               &is_forked, why);
 
-    if (code == CODE_OK && pg_rows_int(rows, 0, 0) == 0)
+    if (code == CODE_OK && is_forked == 0)
         code = why_set(why, CODE_INVALID, "%s is not forked: there is one record of it, and nothing to come back from",
                        enrol->name);
-    pg_rows_free(&rows);
     return code;
 }
 
 /* A name that was nobody's, so that no row of one stands among another's. */
 static enum code take_name(const struct asked *asked, struct enrol *enrol, struct why *why)
 {
-    struct pg_rows *rows = NULL;
+    int64_t has_rows;
     enum code code;
 
     if (!fleet_name_is_good(span_text(asked->as)))
@@ -290,11 +289,10 @@ static enum code take_name(const struct asked *asked, struct enrol *enrol, struc
     for (size_t i = 0; i < enrol->roster->count; i++)
         if (strcmp(enrol->roster->nodes[i].name, asked->as) == 0)
             return why_set(why, CODE_EXISTS, "%s is, or was, a node of the fleet; take a name that none had", asked->as);
-    code = pg_ask(enrol->pg, "SELECT 1 FROM callgate.trail_cursor WHERE node = $1",
-                  PG_VALUES(pg_of_text(span_text(asked->as))), &rows, why);
-    if (code == CODE_OK && pg_rows_count(rows) > 0)
+    code = pg_number(enrol->pg, "SELECT 1 FROM callgate.trail_cursor WHERE node = $1",
+                     PG_VALUES(pg_of_text(span_text(asked->as))), &has_rows, why);
+    if (code == CODE_OK && has_rows != 0)
         code = why_set(why, CODE_EXISTS, "the centre has rows of %s; take a name that no node had", asked->as);
-    pg_rows_free(&rows);
     return code;
 }
 

@@ -58,10 +58,7 @@ static enum code read_server(struct enrol *enrol, struct why *why)
     pg_rows_free(&rows);
     if (code != CODE_OK || !has_schema)
         return code;
-    code = pg_ask(enrol->pg, "SELECT number FROM callgate.schema_version", NULL, 0, &rows, why);
-    enrol->schema = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
-    pg_rows_free(&rows);
-    return code;
+    return pg_number(enrol->pg, "SELECT number FROM callgate.schema_version", NULL, 0, &enrol->schema, why);
 }
 
 enum code enrol_open(const struct asked *asked, struct enrol *enrol, struct why *why)

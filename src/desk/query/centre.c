@@ -285,11 +285,6 @@ enum code centre_nodes(struct centre *centre, centre_node_fn each, void *context
 
 enum code centre__tip(struct centre *centre, struct span node, int64_t *tip, struct why *why)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(centre->pg, "SELECT coalesce(max(seq), 0) FROM node WHERE node = $1", PG_VALUES(pg_of_text(node)),
-                            &rows, why);
-
-    *tip = pg_rows_count(rows) > 0 ? pg_rows_int(rows, 0, 0) : 0;
-    pg_rows_free(&rows);
-    return code;
+    return pg_number(centre->pg, "SELECT coalesce(max(seq), 0) FROM node WHERE node = $1", PG_VALUES(pg_of_text(node)), tip,
+                     why);
 }

@@ -94,15 +94,10 @@ static enum code hash_of(struct centre *centre, struct span node, int64_t seq, u
 /* The first row that is behind a place; 0: none is. */
 static enum code first_behind(struct centre *centre, struct span node, int64_t seq, int64_t *first, struct why *why)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(centre->pg, "SELECT least((SELECT min(seq) FROM decision WHERE node = $1 AND seq > $2), "
-                            "(SELECT min(seq) FROM outcome WHERE node = $1 AND seq > $2), "
-                            "(SELECT min(seq) FROM event WHERE node = $1 AND seq > $2))",
-                            PG_VALUES(pg_of_text(node), pg_of_int(seq)), &rows, why);
-
-    *first = pg_rows_count(rows) > 0 ? pg_rows_int(rows, 0, 0) : 0;
-    pg_rows_free(&rows);
-    return code;
+    return pg_number(centre->pg, "SELECT least((SELECT min(seq) FROM decision WHERE node = $1 AND seq > $2), "
+                     "(SELECT min(seq) FROM outcome WHERE node = $1 AND seq > $2), "
+                     "(SELECT min(seq) FROM event WHERE node = $1 AND seq > $2))",
+                     PG_VALUES(pg_of_text(node), pg_of_int(seq)), first, why);
 }
 
 /* The row that a place names must be the one that was there; one before days that were dropped is there no more. */

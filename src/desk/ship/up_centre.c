@@ -33,12 +33,12 @@ enum code up_centre_cursor(struct pg *pg, struct up_place *place, struct why *wh
 
 static enum code move(struct pg *pg, const struct up_place *from, const struct up_place *to, bool *moved, struct why *why)
 {
-    struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT callgate.cursor_move($1, $2, $3, $4)",
-                            PG_VALUES(pg_of_int(from->seq), hash_of(from), pg_of_int(to->seq), hash_of(to)), &rows, why);
+    int64_t has_moved;
+    enum code code = pg_number(pg, "SELECT callgate.cursor_move($1, $2, $3, $4)",
+                               PG_VALUES(pg_of_int(from->seq), hash_of(from), pg_of_int(to->seq), hash_of(to)), &has_moved,
+                               why);
 
-    *moved = code == CODE_OK && pg_rows_int(rows, 0, 0) != 0;
-    pg_rows_free(&rows);
+    *moved = has_moved != 0;
     return code;
 }
 

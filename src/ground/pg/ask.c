@@ -60,7 +60,7 @@ static enum code last_result(struct pg *pg, int64_t until_us, PGresult **last)
     return code;
 }
 
-static enum code finish(struct pg *pg, bool is_sent, bool is_text, struct pg_rows **out, struct why *why)
+static enum code finish(struct pg *pg, bool is_sent, struct pg_rows **out, struct why *why)
 {
     int64_t until_us = pg__until(pg->wait_ms);
     PGresult *result = NULL;
@@ -76,14 +76,14 @@ static enum code finish(struct pg *pg, bool is_sent, bool is_text, struct pg_row
         code = *out != NULL ? CODE_OK : why_set(why, CODE_NOMEM, "not enough memory for the database's rows");
     }
     if (code == CODE_OK && out != NULL)
-        **out = (struct pg_rows){.result = result, .is_text = is_text};
+        **out = (struct pg_rows){.result = result};
     else
         PQclear(result);
     return code;
 }
 
-static enum code ask(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, bool is_text,
-                     struct pg_rows **out, struct why *why)
+enum code pg_ask(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, struct pg_rows **out,
+                 struct why *why)
 {
     Oid types[PG_VALUES_MAX] = {0};
     const char *at[PG_VALUES_MAX] = {0};
@@ -111,20 +111,19 @@ static enum code ask(struct pg *pg, const char *sql, const struct pg_value *valu
             at[i] = value->bytes.at, lengths[i] = (int)value->bytes.len;
         }
     }
-    is_sent = PQsendQueryParams(pg->conn, sql, (int)count, types, at, lengths, formats, !is_text) == 1;
-    return finish(pg, is_sent, is_text, out, why);
+    is_sent = PQsendQueryParams(pg->conn, sql, (int)count, types, at, lengths, formats, 1) == 1;
+    return finish(pg, is_sent, out, why);
 }
 
-enum code pg_ask(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, struct pg_rows **out,
-                 struct why *why)
+enum code pg_number(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, int64_t *number,
+                    struct why *why)
 {
-    return ask(pg, sql, values, count, false, out, why);
-}
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(pg, sql, values, count, &rows, why);
 
-enum code pg_ask_text(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, struct pg_rows **out,
-                      struct why *why)
-{
-    return ask(pg, sql, values, count, true, out, why);
+    *number = pg_rows_int(rows, 0, 0);
+    pg_rows_free(&rows);
+    return code;
 }
 
 enum code pg_run(struct pg *pg, const char *sql, struct why *why)
@@ -132,7 +131,7 @@ enum code pg_run(struct pg *pg, const char *sql, struct why *why)
     pg->state[0] = '\0';
     if (pg_is_lost(pg))
         return pg__lose(pg, why, "a statement");
-    return finish(pg, PQsendQuery(pg->conn, sql) == 1, true, NULL, why);
+    return finish(pg, PQsendQuery(pg->conn, sql) == 1, NULL, why);
 }
 
 size_t pg_rows_count(const struct pg_rows *rows)
@@ -191,7 +190,7 @@ int64_t pg_rows_int(const struct pg_rows *rows, size_t row, size_t column)
     struct span value = pg_rows_bytes(rows, row, column);
     uint64_t number = value.len > 0 && value.len < 8 && (value.at[0] & 0x80) != 0 ? UINT64_MAX : 0;
 
-    if (pg_rows_type(rows, column) != PG_INT || rows->is_text || value.len > 8)
+    if (value.at == NULL || pg_rows_type(rows, column) != PG_INT || value.len > 8)
         return 0;
     for (size_t i = 0; i < value.len; i++)
         number = number << 8 | (unsigned char)value.at[i];
@@ -263,7 +262,7 @@ enum code pg_notified(struct pg *pg, bool *is_notified, struct why *why)
     return CODE_OK;
 }
 
-static enum code quote(struct span text, char by, bool escapes, char *out, size_t size)
+enum code pg_quote_text(struct span text, char *out, size_t size)
 {
     size_t len = 0;
 
@@ -271,25 +270,14 @@ static enum code quote(struct span text, char by, bool escapes, char *out, size_
         return CODE_INVALID;
     if (2 * text.len + 4 > size)
         return CODE_LIMIT;
-    if (escapes) /* means the same whatever standard_conforming_strings says */
-        out[len++] = 'E';
-    out[len++] = by;
+    out[len++] = 'E'; /* means the same whatever standard_conforming_strings says */
+    out[len++] = '\'';
     for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] == by || (escapes && text.at[i] == '\\'))
+        if (text.at[i] == '\'' || text.at[i] == '\\')
             out[len++] = text.at[i];
         out[len++] = text.at[i];
     }
-    out[len++] = by;
+    out[len++] = '\'';
     out[len] = '\0';
     return CODE_OK;
-}
-
-enum code pg_quote_name(struct span name, char *out, size_t size)
-{
-    return quote(name, '"', false, out, size);
-}
-
-enum code pg_quote_text(struct span text, char *out, size_t size)
-{
-    return quote(text, '\'', true, out, size);
 }

@@ -48,7 +48,7 @@ void pg__line(const char *text, char *out, size_t size)
 }
 
 /* The standard's classes, and PostgreSQL's conditions that mean something else than their class. */
-enum code pg__code_of(const char *state)
+static enum code code_of(const char *state)
 {
     static const struct { const char *prefix; enum code code; } meanings[] = {
         {"23505", CODE_EXISTS},    {"42501", CODE_DENIED},    {"25006", CODE_IO},        {"57014", CODE_IO},
@@ -88,7 +88,7 @@ enum code pg__failed(struct pg *pg, const PGresult *result, struct why *why)
         return pg__lose(pg, why, "a question");
     memcpy(pg->state, state, 6);
     pg__line(said, line, sizeof line);
-    return why_set(why, pg__code_of(state), "%s: %s (%s)", pg->server, line, state);
+    return why_set(why, code_of(state), "%s: %s (%s)", pg->server, line, state);
 }
 
 /* With the words of PQERRORS_VERBOSE a server's refusal begins "FATAL:  28P01: ", whatever language it speaks. */
@@ -108,7 +108,7 @@ static enum code refused(struct pg *pg, struct why *why)
     }
     memcpy(pg->state, at + 3, 5);
     pg->state[5] = '\0';
-    return why_set(why, pg__code_of(pg->state), "%s: the database does not let this role in: %s (%s)", pg->server, at + 10,
+    return why_set(why, code_of(pg->state), "%s: the database does not let this role in: %s (%s)", pg->server, at + 10,
                    pg->state);
 }
 
@@ -235,16 +235,3 @@ const char *pg_sqlstate(const struct pg *pg)
     return pg->state;
 }
 
-void pg_wait_at_most(struct pg *pg, int wait_ms)
-{
-    pg->wait_ms = wait_ms;
-}
-
-const char *pg_library(void)
-{
-    static char text[32];
-    int version = PQlibVersion();
-
-    (void)snprintf(text, sizeof text, "libpq %d.%d", version / 10000, version % 10000);
-    return text;
-}

@@ -58,7 +58,6 @@ void pg_close(struct pg **pg); /* *pg may be NULL */
 bool pg_is_lost(const struct pg *pg);             /* nothing more comes of this connection */
 int pg_socket(const struct pg *pg);               /* to wait for a notice; -1: lost */
 const char *pg_sqlstate(const struct pg *pg);     /* five characters of what failed last; "" where the server said none */
-void pg_wait_at_most(struct pg *pg, int wait_ms); /* from now on, instead of pg_place's, but only on our side */
 
 /* A parameter, `$1` first. Spans are borrowed for the call. */
 enum pg_type { PG_NULL = 0, PG_INT, PG_TEXT, PG_BYTES, PG_REAL, PG_OTHER }; /* the last two: of columns alone */
@@ -88,12 +87,12 @@ static inline struct pg_value pg_of_bytes(struct span bytes)
 #define PG_VALUES_MAX 64
 
 /* One statement. Takes: sql names what is in no schema of ours in full; `callgate` is searched, pg_temp last. out: NULL: no
- * rows are wanted. Integers, text and bytea are told by the functions below; any other type by pg_ask_text alone. */
+ * rows are wanted. Integers, text and bytea are told by the functions below. */
 enum code pg_ask(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, struct pg_rows **out,
                  struct why *why) MUST_USE;
-/* Likewise, but each value comes as the server writes it: for questions that people ask. */
-enum code pg_ask_text(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, struct pg_rows **out,
-                      struct why *why) MUST_USE;
+/* The first column of its first row; NULL, no row and a failure give 0. */
+enum code pg_number(struct pg *pg, const char *sql, const struct pg_value *values, size_t count, int64_t *number,
+                    struct why *why) MUST_USE;
 /* A text of several statements without parameters and rows, in one transaction. */
 enum code pg_run(struct pg *pg, const char *sql, struct why *why) MUST_USE;
 
@@ -129,14 +128,10 @@ enum code pg_copy_end(struct pg *pg, uint64_t *rows, struct why *why) MUST_USE; 
 enum code pg_listen(struct pg *pg, const char *channel, struct why *why) MUST_USE;
 enum code pg_notified(struct pg *pg, bool *is_notified, struct why *why) MUST_USE;
 
-/* Appends a word as a SQL identifier, or a text as a literal, in quotes. CODE_INVALID: it holds a NUL. */
-enum code pg_quote_name(struct span name, char *out, size_t size) MUST_USE;    /* CODE_LIMIT: out is too small */
+/* Writes a text as a SQL literal, in quotes. CODE_INVALID: it holds a NUL; CODE_LIMIT: out is too small. */
 enum code pg_quote_text(struct span text, char *out, size_t size) MUST_USE;
 
 /* What the server keeps of a role's password (SCRAM-SHA-256), for CREATE ROLE ... PASSWORD. Takes: size: 256 is enough. */
 enum code pg_verifier(struct pg *pg, const char *role, const char *password, char *out, size_t size, struct why *why) MUST_USE;
-
-/* The library behind this room and its version, for people. */
-const char *pg_library(void);
 
 #endif

@@ -21,14 +21,12 @@ struct pg {
     int wait_ms;
     char state[6];
     struct buf rows; /* of a COPY, that are not on their way yet */
-    enum code copy;  /* the first failure of a COPY; its sentence is in `why` */
-    struct why why;
+    enum code copy;  /* the first failure of a COPY */
     char server[128]; /* the host and port that it is connected to, for sentences */
 };
 
 struct pg_rows {
     PGresult *result;
-    bool is_text;
 };
 
 /* open.c: what a URL may say, as libpq's options, ours behind them. */
@@ -57,7 +55,6 @@ bool pg__is_copy(const PGresult *result);
 enum code pg__lose(struct pg *pg, struct why *why, const char *doing);
 /* What a result that failed says, as a code and a sentence. */
 enum code pg__failed(struct pg *pg, const PGresult *result, struct why *why);
-enum code pg__code_of(const char *state);
 /* The first line of what the library or the server says, without what deceives a terminal. */
 void pg__line(const char *text, char *out, size_t size);
 

@@ -40,11 +40,8 @@ TEST_CASE(test_values_come_back)
     assert_true(pg_rows_null(rows, 1, 0) && pg_rows_null(rows, 0, 8)); /* what is not there */
     assert_int_equal(pg_rows_int(rows, 9, 9), 0);
     pg_rows_free(&rows);
-    assert_int_equal(pg_ask_text(pg, "SELECT 12::numeric, '\\x00ff'::bytea, current_setting('search_path')", NULL, 0, &rows,
-                                 &why), CODE_OK);
-    assert_true(span_is(pg_rows_bytes(rows, 0, 0), "12"));
-    assert_true(span_is(pg_rows_bytes(rows, 0, 1), "\\x00ff"));
-    assert_true(span_is(pg_rows_bytes(rows, 0, 2), "callgate,pg_temp"));
+    assert_int_equal(pg_ask(pg, "SELECT current_setting('search_path')", NULL, 0, &rows, &why), CODE_OK);
+    assert_true(span_is(pg_rows_bytes(rows, 0, 0), "callgate,pg_temp"));
     pg_rows_free(&rows);
     pg_close(&pg);
 }
