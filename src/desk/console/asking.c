@@ -3,7 +3,6 @@
 
 #include "args/print.h"
 #include "base/hash.h"
-#include "base/num.h"
 #include "console/places.h"
 #include "os/clock.h"
 #include "os/sock.h"
@@ -106,7 +105,7 @@ static bool take(struct taking *taking, int at)
 
 static bool read_progress(struct taking *taking, struct span line)
 {
-    struct { const char *key; uint64_t value; } said[] = {{"done", 0}, {"total", 0}, {"at", 0}};
+    struct { const char *key; int64_t value; } said[] = {{"done", 0}, {"total", 0}, {"at", 0}};
     const struct json_node *root = NULL;
     struct json_fault fault;
     struct arena arena;
@@ -116,14 +115,11 @@ static bool read_progress(struct taking *taking, struct span line)
     arena_init(&arena, 16 * SAID_BYTES);
     buf_init(&text, SAID_BYTES);
     is_progress = is_progress && json_read(line, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
-    for (size_t i = 0; i < 3 && is_progress; i++) {
-        const struct json_node *member = json_member(root, span_text(said[i].key));
-
-        is_progress = member != NULL && num_u64(member->raw, &said[i].value) == CODE_OK;
-    }
+    for (size_t i = 0; i < 3 && is_progress; i++)
+        is_progress = json_member_number(root, said[i].key, 0, INT64_MAX, &said[i].value);
     if (is_progress)
-        taking->progress = (struct asking_progress){.done = said[0].value, .total = said[1].value,
-                                                     .at = (int64_t)said[2].value};
+        taking->progress = (struct asking_progress){.done = (uint64_t)said[0].value, .total = (uint64_t)said[1].value,
+                                                     .at = said[2].value};
     buf_fini(&text);
     arena_fini(&arena);
     return is_progress;

@@ -6,7 +6,6 @@
 #include "courier/down_priv.h"
 
 #include "base/log.h"
-#include "base/num.h"
 #include "json/text.h"
 #include "language/store.h"
 #include "os/clock.h"
@@ -104,7 +103,7 @@ static enum code ask_holders(struct pg *pg, const struct command *command, int64
 
     if (erasure == NULL)
         return pg_ask(pg, "SELECT node, has, seen_s FROM callgate.change_holders($1)", PG_VALUES(pg_of_int(number)), rows, why);
-    if (num_i64(json_member(erasure, SPAN_LIT("before_us"))->raw, &before_us) != CODE_OK)
+    if (!json_member_number(erasure, "before_us", INT64_MIN, INT64_MAX, &before_us))
         return why_set(why, CODE_INVALID, "an erasure in the store's outbox says no time");
     return pg_ask(pg, "SELECT node, has, seen_s FROM callgate.erasure_holders($1, $2)",
                   PG_VALUES(pg_of_bytes(json_member(erasure, SPAN_LIT("tenant"))->text), pg_of_int(before_us)), rows, why);

@@ -291,21 +291,15 @@ static bool add_erasure(struct tenant_check *check, int64_t seq, int64_t before_
     return true;
 }
 
-static bool read_number(const struct json_node *line, const char *name, int64_t *number)
-{
-    const struct json_node *node = json_member(line, span_text(name));
-
-    return node != NULL && node->type == JSON_NUMBER && num_i64(node->raw, number) == CODE_OK;
-}
-
 /* A line of table `erasure`: which event, that the checkpoint does not cover, took values away. It is the file's word alone. */
 static bool read_erasure(struct proof *proof, struct tenant_check *check, struct span line)
 {
     struct json_text read;
     int64_t seq, before_us;
     bool right = json_text_read(&read, line, &json_file_rules, LINE_ARENA_BYTES) == CODE_OK && read.root->count == 4 &&
-                 span_equals(json_member_text(read.root, "tenant"), check->tenant) && read_number(read.root, "seq", &seq) &&
-                 read_number(read.root, "before_us", &before_us) && seq > 0 && (uint64_t)seq > check->size;
+                 span_equals(json_member_text(read.root, "tenant"), check->tenant) &&
+                 json_member_number(read.root, "seq", 1, INT64_MAX, &seq) &&
+                 json_member_number(read.root, "before_us", INT64_MIN, INT64_MAX, &before_us) && (uint64_t)seq > check->size;
 
     json_text_fini(&read);
     if (!right)
@@ -324,9 +318,8 @@ static bool keep_erasure(struct tenant_check *check, const struct walk_row *row)
     struct json_text detail;
     int64_t before_us = 0;
 
-    if (json_text_read(&detail, row->values[E_DETAIL].bytes, &json_file_rules, LINE_ARENA_BYTES) != CODE_OK ||
-        !read_number(detail.root, "before_us", &before_us))
-        before_us = 0;
+    if (json_text_read(&detail, row->values[E_DETAIL].bytes, &json_file_rules, LINE_ARENA_BYTES) == CODE_OK)
+        (void)json_member_number(detail.root, "before_us", INT64_MIN, INT64_MAX, &before_us);
     json_text_fini(&detail);
     return add_erasure(check, row->seq, before_us);
 }

@@ -6,7 +6,6 @@
 #include "args/command.h"
 #include "unicode/terminal.h"
 
-#include "base/num.h"
 #include "http/writer.h"
 #include "os/clock.h"
 
@@ -22,11 +21,9 @@
 
 static int64_t number_of(const struct provider_talk *talk, const char *name, int64_t usual, int64_t max)
 {
-    const struct json_node *member = talk->root != NULL ? json_member(talk->root, span_text(name)) : NULL;
-    int64_t number;
+    int64_t number = usual;
 
-    if (member == NULL || member->type != JSON_NUMBER || num_i64(member->raw, &number) != CODE_OK || number < 1)
-        return usual;
+    (void)json_member_number(talk->root, name, 1, INT64_MAX, &number);
     return number < max ? number : max;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "people/provider.h"
 
-#include "base/num.h"
 #include "crypto/digest.h"
 #include "http/writer.h"
 #include "identity/token.h"
@@ -142,12 +141,9 @@ const struct json_node *provider_claims(struct provider_talk *talk, struct span 
 
 static int64_t ends_us(const struct json_node *claims)
 {
-    const struct json_node *exp = json_member(claims, SPAN_LIT("exp"));
     int64_t exp_s = 0;
 
-    if (exp == NULL || exp->type != JSON_NUMBER || num_i64(exp->raw, &exp_s) != CODE_OK || exp_s < 0 ||
-        exp_s > INT64_MAX / 2000000)
-        exp_s = 0;
+    (void)json_member_number(claims, "exp", 0, INT64_MAX / 2000000, &exp_s);
     return exp_s * 1000000;
 }
 

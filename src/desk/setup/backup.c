@@ -323,13 +323,6 @@ enum code backup_write_manifest(struct backup *backup, struct why *why)
     return code;
 }
 
-static bool read_number(const struct json_node *one, const char *key, uint64_t *number)
-{
-    const struct json_node *node = json_member(one, span_text(key));
-
-    return node != NULL && node->type == JSON_NUMBER && num_u64(node->raw, number) == CODE_OK;
-}
-
 static const char *read_text(struct backup *backup, const struct json_node *one, const char *key)
 {
     struct span text = json_member_text(one, key);
@@ -341,7 +334,7 @@ static bool read_file(struct backup *backup, const struct json_node *one)
 {
     struct backup_file file = {.part = BACKUP_PARTS};
     struct span name = json_member_text(one, "name"), part = json_member_text(one, "part");
-    uint64_t mode = 0;
+    int64_t mode = 0, bytes = 0;
 
     for (size_t i = 0; i < BACKUP_PARTS; i++)
         if (span_is(part, parts[i]))
@@ -354,12 +347,13 @@ static bool read_file(struct backup *backup, const struct json_node *one)
         file.owner == NULL || file.group == NULL)
         return false;
     if (file.link == NULL &&
-        (!read_number(one, "mode", &mode) || mode > 0777 || !read_number(one, "bytes", &file.bytes) ||
+        (!json_member_number(one, "mode", 0, 0777, &mode) || !json_member_number(one, "bytes", 0, INT64_MAX, &bytes) ||
          num_unhex(json_member_text(one, "sha256"), file.sha256, DIGEST_BYTES) != CODE_OK))
         return false;
     if (file.link != NULL && (file.part != BACKUP_AUDIT || *file.link == '\0' || strchr(file.link, '/') != NULL))
         return false; /* beside itself, as the gate makes it */
     file.mode = (unsigned)mode;
+    file.bytes = (uint64_t)bytes;
     backup->files[backup->count++] = file;
     return true;
 }
@@ -367,8 +361,9 @@ static bool read_file(struct backup *backup, const struct json_node *one)
 static bool read_all(struct backup *backup, const struct json_node *root)
 {
     const struct json_node *files = json_member(root, SPAN_LIT("files"));
-    uint64_t format;
-    bool done = read_number(root, "callgate_backup", &format) && format == FORMAT && files != NULL && files->type == JSON_ARRAY;
+    int64_t format;
+    bool done = json_member_number(root, "callgate_backup", FORMAT, FORMAT, &format) && files != NULL &&
+                files->type == JSON_ARRAY;
 
     for (const struct json_node *one = done ? files->child : NULL; one != NULL && done; one = one->next)
         done = one->type == JSON_OBJECT && read_file(backup, one);

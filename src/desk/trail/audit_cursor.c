@@ -16,22 +16,13 @@
 
 #define CURSOR_MAX_BYTES ((size_t)1 << 20)
 
-static bool read_number(const struct json_node *root, const char *key, uint64_t *number)
-{
-    const struct json_node *node = json_member(root, span_text(key));
-
-    return node != NULL && node->type == JSON_NUMBER && num_u64(node->raw, number) == CODE_OK && *number <= INT64_MAX;
-}
-
 static bool read_place(struct entry_place *place, const struct json_node *of)
 {
     const struct json_node *hash = json_member(of, SPAN_LIT("hash"));
-    uint64_t seq;
 
-    if (of->type != JSON_OBJECT || !read_number(of, "seq", &seq) || hash == NULL || hash->type != JSON_STRING)
+    if (!json_member_number(of, "seq", 0, INT64_MAX, &place->seq) || hash == NULL || hash->type != JSON_STRING)
         return false;
-    place->seq = (int64_t)seq;
-    place->is_known = seq > 0;
+    place->is_known = place->seq > 0;
     return num_unhex(hash->text, place->hash, DIGEST_BYTES) == CODE_OK;
 }
 
@@ -68,8 +59,8 @@ static bool read_nodes(struct audit_cursor *cursor, const struct json_node *root
 
 static bool read_members(struct audit_cursor *cursor, const struct json_node *root)
 {
-    return root->type == JSON_OBJECT && read_number(root, "output_inode", &cursor->output_inode) &&
-           read_number(root, "output_bytes", &cursor->output_bytes) &&
+    return json_member_number(root, "output_inode", 0, INT64_MAX, &cursor->output_inode) &&
+           json_member_number(root, "output_bytes", 0, INT64_MAX, &cursor->output_bytes) &&
            (cursor->of_fleet ? read_nodes(cursor, root) : read_place(&cursor->place, root));
 }
 
@@ -149,7 +140,7 @@ enum code audit_cursor_save(const struct audit_cursor *cursor, struct why *why)
         write_place(&text, &cursor->nodes[i].place);
         buf_add_byte(&text, '}');
     }
-    buf_addf(&text, "%s,\"output_inode\":%" PRIu64 ",\"output_bytes\":%" PRIu64 "}\n", cursor->of_fleet ? "}" : "",
+    buf_addf(&text, "%s,\"output_inode\":%" PRId64 ",\"output_bytes\":%" PRId64 "}\n", cursor->of_fleet ? "}" : "",
              cursor->output_inode, cursor->output_bytes);
     code = buf_code(&text);
     code = code == CODE_OK ? file_replace(cursor->path, 0640, buf_peek(&text), why) : why_set(why, code, "%s", code_text(code));

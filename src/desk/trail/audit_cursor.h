@@ -24,7 +24,7 @@ struct audit_cursor {
     struct entry_place place;        /* of a gate's files */
     struct audit_cursor_node *nodes; /* of a fleet */
     size_t node_count;
-    uint64_t output_inode, output_bytes; /* 0: stdout */
+    int64_t output_inode, output_bytes; /* 0: stdout */
 };
 
 /* Reads the file where there is one; a missing one begins at the first row. Takes: of_fleet: what it must be a cursor of.

@@ -123,11 +123,11 @@ static enum code open_output(struct exporting *e, struct why *why)
     e->output = fd >= 0 ? fdopen(fd, "a") : NULL;
     if (e->output == NULL || fstat(fileno(e->output), &there) != 0)
         return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
-    if (S_ISREG(there.st_mode) && e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes &&
-        ftruncate(fileno(e->output), (off_t)e->cursor.output_bytes) != 0)
+    if (S_ISREG(there.st_mode) && e->cursor.output_inode == (int64_t)there.st_ino && there.st_size > e->cursor.output_bytes &&
+        ftruncate(fileno(e->output), e->cursor.output_bytes) != 0)
         return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
-    if (e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes)
-        there.st_size = (off_t)e->cursor.output_bytes;
+    if (e->cursor.output_inode == (int64_t)there.st_ino && there.st_size > e->cursor.output_bytes)
+        there.st_size = e->cursor.output_bytes;
     e->titled = there.st_size > 0;
     return CODE_OK;
 }
@@ -143,8 +143,8 @@ static enum code save(struct exporting *e, struct why *why)
     if (e->asked->output != NULL && e->asked->cursor != NULL) {
         if (fstat(fileno(e->output), &there) != 0 || (S_ISREG(there.st_mode) && fsync(fileno(e->output)) != 0))
             return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
-        e->cursor.output_inode = S_ISREG(there.st_mode) ? there.st_ino : 0;
-        e->cursor.output_bytes = S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
+        e->cursor.output_inode = S_ISREG(there.st_mode) ? (int64_t)there.st_ino : 0;
+        e->cursor.output_bytes = S_ISREG(there.st_mode) ? there.st_size : 0;
     }
     return audit_cursor_save(&e->cursor, why);
 }

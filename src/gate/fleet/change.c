@@ -72,13 +72,6 @@ enum code change_write(const struct change *change, struct span rows, struct buf
 
 /* ---- read ---- */
 
-static bool read_number(const struct json_node *root, const char *name, int64_t least, int64_t most, int64_t *out)
-{
-    const struct json_node *node = json_member(root, span_text(name));
-
-    return node != NULL && node->type == JSON_NUMBER && num_i64(node->raw, out) == CODE_OK && *out >= least && *out <= most;
-}
-
 static bool has_rows(const struct json_node *rows)
 {
     if (rows == NULL || rows->type != JSON_OBJECT || rows->count == 0)
@@ -105,9 +98,9 @@ static bool read_members(const struct json_node *root, struct change *change)
     change->node = json_member_text(root, "node");
     change->rows = json_member(root, SPAN_LIT("rows"));
     return root->type == JSON_OBJECT && root->count == MEMBERS && has_names(change) && has_rows(change->rows) &&
-           read_number(root, "number", 1, CHANGE_NUMBER_MAX, &change->number) &&
-           read_number(root, "outbox", 0, CHANGE_NUMBER_MAX, &change->outbox) &&
-           read_number(root, "time_us", 0, CHANGE_NUMBER_MAX, &change->time_us) &&
+           json_member_number(root, "number", 1, CHANGE_NUMBER_MAX, &change->number) &&
+           json_member_number(root, "outbox", 0, CHANGE_NUMBER_MAX, &change->outbox) &&
+           json_member_number(root, "time_us", 0, CHANGE_NUMBER_MAX, &change->time_us) &&
            is_of(previous, "0123456789abcdef", 2 * DIGEST_BYTES) &&
            num_unhex(previous, change->previous, DIGEST_BYTES) == CODE_OK;
 }

@@ -258,7 +258,6 @@ enum code member_read(const char *path, struct member **out, struct why *why)
 
 static enum code read_fleet_key(const struct json_node *root, struct fleet_key *key)
 {
-    const struct json_node *roster = json_member(root, SPAN_LIT("roster"));
     enum code code = read_fleet(root, key->fleet);
 
     if (code == CODE_OK)
@@ -267,7 +266,7 @@ static enum code read_fleet_key(const struct json_node *root, struct fleet_key *
         code = read_key(root, "root_key", key->seed, &key->root);
     if (code == CODE_OK)
         code = sign_key_public(key->root, key->root_public);
-    if (code == CODE_OK && (roster == NULL || num_i64(roster->raw, &key->roster) != CODE_OK || key->roster < 0))
+    if (code == CODE_OK && !json_member_number(root, "roster", 0, INT64_MAX, &key->roster))
         code = CODE_INVALID;
     return code == CODE_OK ? read_secrets(root, &key->secrets) : code;
 }

@@ -167,13 +167,6 @@ static bool is_signed(struct span text, struct span signature, const unsigned ch
     return is_good;
 }
 
-static bool read_number(const struct json_node *object, const char *name, int64_t *number)
-{
-    const struct json_node *member = json_member(object, span_text(name));
-
-    return member != NULL && member->type == JSON_NUMBER && num_i64(member->raw, number) == CODE_OK;
-}
-
 static enum code read_node(const struct json_node *object, struct roster *roster)
 {
     struct roster_node node = {.until = 0};
@@ -184,7 +177,7 @@ static enum code read_node(const struct json_node *object, struct roster *roster
         num_unhex(json_member_text(object, "key"), node.key, sizeof node.key) != CODE_OK)
         return CODE_INVALID;
     if (json_member(object, SPAN_LIT("until")) != NULL &&
-        (!read_number(object, "until", &node.until) || node.until < ROSTER_NONE || node.until == 0))
+        (!json_member_number(object, "until", ROSTER_NONE, INT64_MAX, &node.until) || node.until == 0))
         return CODE_INVALID;
     code = roster_add(roster, name, node.key);
     if (code == CODE_OK && node.until != 0)
@@ -194,8 +187,8 @@ static enum code read_node(const struct json_node *object, struct roster *roster
 
 static bool read_numbers(const struct json_node *root, struct roster *roster)
 {
-    return read_number(root, "number", &roster->number) && roster->number >= 1 &&
-           read_number(root, "change", &roster->end.number) && roster->end.number >= 0 &&
+    return json_member_number(root, "number", 1, INT64_MAX, &roster->number) &&
+           json_member_number(root, "change", 0, INT64_MAX, &roster->end.number) &&
            num_unhex(json_member_text(root, "hash"), roster->end.hash, DIGEST_BYTES) == CODE_OK;
 }
 
@@ -208,7 +201,7 @@ static enum code read_text(struct span text, const char *fleet, struct roster **
     int64_t format;
     enum code code = json_text_read(&json, text, &json_file_rules, ROSTER_TEXT_BYTES);
 
-    if (code == CODE_OK && (!read_number(json.root, "format", &format) || format != 1))
+    if (code == CODE_OK && !json_member_number(json.root, "format", 1, 1, &format))
         code = why_set(why, CODE_INVALID, "the fleet's roster is of a format that this version does not know; upgrade it");
     else if (code == CODE_OK && !span_is(json_member_text(json.root, "fleet"), fleet))
         code = why_set(why, CODE_INVALID, "the roster is another fleet's");

@@ -145,6 +145,8 @@ enum code json_edits_apply(struct json_edits *edits, struct buf *document, struc
 const struct json_node *json_member(const struct json_node *object, struct span name);
 /* The text of that member; at == NULL: there is none, or it is no text. */
 struct span json_member_text(const struct json_node *object, const char *name);
+/* Whether that member is a whole number from `least` to `most`, which *number becomes; else *number stays. */
+bool json_member_number(const struct json_node *object, const char *name, int64_t least, int64_t most, int64_t *number);
 
 /* The member that `path` names, one literal key a step: json_at(root, "params", "name", NULL). */
 const struct json_node *json_at(const struct json_node *node, ...) __attribute__((sentinel));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/num.h"
+
 #include <stdarg.h>
 
 const struct json_node *json_member(const struct json_node *object, struct span name)
@@ -20,6 +22,18 @@ struct span json_member_text(const struct json_node *object, const char *name)
     const struct json_node *member = json_member(object, span_text(name));
 
     return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
+}
+
+bool json_member_number(const struct json_node *object, const char *name, int64_t least, int64_t most, int64_t *number)
+{
+    const struct json_node *member = json_member(object, span_text(name));
+    int64_t value;
+
+    if (member == NULL || member->type != JSON_NUMBER || num_i64(member->raw, &value) != CODE_OK || value < least ||
+        value > most)
+        return false;
+    *number = value;
+    return true;
 }
 
 const struct json_node *json_at(const struct json_node *node, ...)
