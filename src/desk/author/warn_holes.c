@@ -144,11 +144,6 @@ static bool try_with(const struct probe *probe, struct span text, size_t at, siz
 
 /* ---- what the author meant ---- */
 
-static bool has(struct span text, const char *part)
-{
-    return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
-}
-
 /* Whether a word of the path's names, parted by what is no letter, is the word; or, of four letters and more, begins or ends
 so. */
 static bool names_word(struct span path, const char *word)
@@ -236,7 +231,7 @@ static bool begins_path(const struct probe *probe, struct span text)
     bool is_relative = is_of(probe, KIND_FILE) && text.len > 0 && text.at[0] != '/' && span_find(text, '/') < text.len;
 
     return (is_absolute && (is_of(probe, KIND_FILE) || steps_of(text) > 1 || text.at[text.len - 1] == '/')) ||
-           (is_relative && !has(text, "://"));
+           (is_relative && !span_holds(text, SPAN_LIT("://")));
 }
 
 /* ---- paths ---- */
@@ -390,7 +385,8 @@ static bool try_contains(const struct probe *probe)
                        SPAN_ARG(span_part(written, text.at[0] == '@', SIZE_MAX)));
         return try_with(probe, text, text.len, 0, ".evil.net", repair);
     }
-    if ((is_of(probe, KIND_URL) || has(text, "://") || ends_as_domain(text)) && (is_domain(text) || has(text, "://"))) {
+    if ((is_of(probe, KIND_URL) || span_holds(text, SPAN_LIT("://")) || ends_as_domain(text)) &&
+        (is_domain(text) || span_holds(text, SPAN_LIT("://")))) {
         (void)snprintf(repair, sizeof repair, "url: {hosts: ['%.*s']}, since anything may stand around it",
                        SPAN_ARG(is_domain(text) ? written : SPAN_LIT("...")));
         return try_with(probe, text, 0, 0, "https://evil.net/?", repair);
@@ -480,7 +476,7 @@ static bool try_matches(const struct probe *probe)
         return true;
     while (run < sample.any_count && !sample.any[run].is_run)
         run++;
-    if (run == sample.any_count || has(text, "://"))
+    if (run == sample.any_count || span_holds(text, SPAN_LIT("://")))
         return false;
     if (begins_path(probe, span_part(text, 0, sample.any[run].at)))
         return try_climbing(probe, text, sample.any[run].at, 1, span_part(text, 0, sample.any[run].at));

@@ -84,11 +84,6 @@ static enum recorded_kind kind_of(const struct recorded *recorded)
 /* Behind the id of a permit that a person has let go beyond its limit. */
 #define OVER_APPROVED "\",\"effect\":\"permit\",\"monitor\":false,\"limited\":true,\"approval\":"
 
-static bool holds(struct span text, const char *part)
-{
-    return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
-}
-
 static enum code copy_session(struct recorded *recorded, struct db_stmt *row)
 {
     struct span digest = db_blob(row, C_SESSION);
@@ -126,8 +121,8 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
     if (code == CODE_OK)
         code = arena_keep(&recorded->arena, db_text(row, C_RULES), &recorded->rules);
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
-                         (holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false") ||
-                          holds(recorded->rules, OVER_APPROVED));
+                         (span_holds(recorded->rules, SPAN_LIT("\"effect\":\"require_approval\",\"monitor\":false")) ||
+                          span_holds(recorded->rules, SPAN_LIT(OVER_APPROVED)));
     question->is_agent_judged = recorded->agent_rule.at != NULL;
     call_aim(question, recorded->target);
     return code;
@@ -334,7 +329,7 @@ static enum code read_spent(struct recorded *recorded)
     struct json_fault fault;
     enum code code = CODE_OK;
 
-    if (holds(recorded->rules, "\"spent\":"))
+    if (span_holds(recorded->rules, SPAN_LIT("\"spent\":")))
         code = json_read(recorded->rules, &json_file_rules, &recorded->applied, &recorded->arena, &recorded->hidden.rules,
                          &fault);
     return code == CODE_NOMEM ? code : CODE_OK;

@@ -76,14 +76,6 @@ static const struct ocsf_event *event_of(const struct query_row *row)
     return event;
 }
 
-static bool is_one_of(struct span text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (span_is(text, *words))
-            return true;
-    return false;
-}
-
 /* A permit that nobody waits for has no result; a detached call never tells one, and a client tells
  * only that its own is over. What nobody knows has failed. */
 static int status_of(enum entry_kind kind, const struct query_row *row)
@@ -96,7 +88,9 @@ static int status_of(enum entry_kind kind, const struct query_row *row)
     case ENTRY_DECISION:
         return span_is(query_value(row, "verdict"), "permit") ? STATUS_UNKNOWN : STATUS_FAILURE;
     case ENTRY_OUTCOME:
-        return is_one_of(outcome, good) ? STATUS_SUCCESS : is_one_of(outcome, untold) ? STATUS_UNKNOWN : STATUS_FAILURE;
+        return span_is_one_of(outcome, good)     ? STATUS_SUCCESS
+               : span_is_one_of(outcome, untold) ? STATUS_UNKNOWN
+                                                 : STATUS_FAILURE;
     case ENTRY_EVENT:
     case ENTRY_KINDS:
         break;
@@ -109,7 +103,7 @@ static int severity_of(enum entry_kind kind, const struct query_row *row)
     static const char *const alarming[] = {"crash", "audit_down", NULL};
     struct span verdict = query_value(row, "verdict");
 
-    if (span_is(verdict, "deny") || (kind == ENTRY_EVENT && is_one_of(query_value(row, "event"), alarming)))
+    if (span_is(verdict, "deny") || (kind == ENTRY_EVENT && span_is_one_of(query_value(row, "event"), alarming)))
         return SEVERITY_MEDIUM;
     return span_is(verdict, "hold") || (kind == ENTRY_OUTCOME && status_of(kind, row) == STATUS_FAILURE) ? SEVERITY_LOW
                                                                                                        : SEVERITY_INFORMATIONAL;
@@ -138,7 +132,7 @@ static void add_class(struct doc *doc, enum entry_kind kind, const struct query_
     struct span operation = query_value(row, kind == ENTRY_EVENT ? "event" : "method");
     const struct ocsf_event *event;
 
-    if (kind != ENTRY_EVENT && is_one_of(operation, reads)) {
+    if (kind != ENTRY_EVENT && span_is_one_of(operation, reads)) {
         put_class(doc, &api_activity, READ, SPAN_LIT("Read"), "Read");
         return;
     }
@@ -276,7 +270,7 @@ static void add_unmapped(struct doc *doc, const struct query_row *row)
     struct doc *unmapped = doc_add_object(doc, "unmapped");
 
     for (int i = 0; i < row->count; i++) {
-        if (row->values[i].text.at == NULL || is_one_of(span_text(row->names[i]), placed))
+        if (row->values[i].text.at == NULL || span_is_one_of(span_text(row->names[i]), placed))
             continue;
         if (row->values[i].is_number)
             doc_int(unmapped, row->names[i], number_of(row, row->names[i]));

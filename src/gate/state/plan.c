@@ -28,13 +28,6 @@ static bool is_text(struct span text)
     return text.len > 0 && text.len <= NAME_BYTES_MAX;
 }
 
-static bool is_one_of(struct span name, const char *const *names)
-{
-    while (*names != NULL && !span_is(name, *names))
-        names++;
-    return *names != NULL;
-}
-
 /* Whether it is an object with all of `needed` and nothing but these and `others`. Takes: lists of names, NULL at the end. */
 static enum code check_members(const struct json_node *object, const char *what, const char *const *needed,
                                const char *const *others, struct why *why)
@@ -42,7 +35,7 @@ static enum code check_members(const struct json_node *object, const char *what,
     if (object->type != JSON_OBJECT)
         return why_set(why, CODE_INVALID, "%s is no JSON object; write one", what);
     for (const struct json_node *member = object->child; member != NULL; member = member->next)
-        if (!is_one_of(member->key, needed) && !is_one_of(member->key, others))
+        if (!span_is_one_of(member->key, needed) && !span_is_one_of(member->key, others))
             return why_set(why, CODE_INVALID, "%s has a member `%.*s`, which plans do not have; leave it out", what,
                            (int)(member->key.len < 64 ? member->key.len : 64), member->key.at);
     for (; *needed != NULL; needed++)

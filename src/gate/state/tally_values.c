@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_same(const struct policy_value *a, const struct policy_value *b)
-{
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
 struct tally_value *tally__find_value(const struct tally_entry *entry, const struct policy_value *value)
 {
     for (uint32_t i = 0; entry != NULL && i < entry->count; i++)
-        if (is_same(&entry->values[i].value, value))
+        if (policy_value_equals(&entry->values[i].value, value))
             return &entry->values[i];
     return NULL;
 }
@@ -50,7 +45,7 @@ int64_t tally__wait_for_value(const struct tally_entry *entry, const struct tall
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < entry->count; i++)
-        if (!is_same(&entry->values[i].value, &take->value))
+        if (!policy_value_equals(&entry->values[i].value, &take->value))
             times[count++] = entry->values[i].time_us;
     if (take->most == 0 || count < take->most)
         return take->per_us;

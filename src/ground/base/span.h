@@ -103,6 +103,20 @@ static inline size_t span_find(struct span span, char byte)
     return hit ? (size_t)(hit - span.at) : span.len;
 }
 
+/* Whether `part` stands somewhere in it. */
+static inline bool span_holds(struct span span, struct span part)
+{
+    return span.len > 0 && memmem(span.at, span.len, part.at, part.len) != NULL;
+}
+
+/* Takes: words: up to NULL. */
+static inline bool span_is_one_of(struct span span, const char *const *words)
+{
+    while (*words != NULL && !span_is(span, *words))
+        words++;
+    return *words != NULL;
+}
+
 /* Splits at the first `byte`: returns what is before it and leaves what is after it in *rest
  * (everything and the empty span where the byte does not occur). */
 static inline struct span span_cut(struct span span, char byte, struct span *rest)

@@ -9,14 +9,6 @@
 /* As in json/: nobody needs longer numbers, and each comparison of one would cost more. */
 #define MAX_NUMBER_DIGITS 400
 
-static bool is_one_of(struct span text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (span_is(text, *words))
-            return true;
-    return false;
-}
-
 static size_t digits_at(struct span text, size_t at)
 {
     size_t count = 0;
@@ -150,18 +142,18 @@ enum code yaml__scalar(struct arena *arena, struct span text, bool plain, struct
 
     node->text = text;
     if (plain) {
-        if (is_one_of(text, nulls)) {
+        if (span_is_one_of(text, nulls)) {
             node->type = YAML_NULL;
             node->json = SPAN_LIT("null");
             return CODE_OK;
         }
-        node->truth = is_one_of(text, trues);
-        if (node->truth || is_one_of(text, falses)) {
+        node->truth = span_is_one_of(text, trues);
+        if (node->truth || span_is_one_of(text, falses)) {
             node->type = YAML_BOOL;
             node->json = node->truth ? SPAN_LIT("true") : SPAN_LIT("false");
             return CODE_OK;
         }
-        if (is_one_of(text, nowhere)) {
+        if (span_is_one_of(text, nowhere)) {
             *fault = "infinity and not-a-number cannot be written in JSON; quote it if it is a text";
             return CODE_INVALID;
         }

@@ -78,11 +78,6 @@ static enum policy_known was_called(void *context, const struct question *questi
     return known;
 }
 
-static bool is_same_value(const struct policy_value *a, const struct policy_value *b)
-{
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
 /* How many of the values are no repetition, and whether the call's is one of them. */
 static uint64_t count_values(const struct case_amount *spent, const struct policy_value *own, bool *has_own)
 {
@@ -91,10 +86,10 @@ static uint64_t count_values(const struct case_amount *spent, const struct polic
     for (uint32_t i = 0; i < spent->value_count; i++) {
         uint32_t first = 0;
 
-        while (!is_same_value(&spent->values[first], &spent->values[i]))
+        while (!policy_value_equals(&spent->values[first], &spent->values[i]))
             first++;
         count += first == i;
-        *has_own |= is_same_value(&spent->values[i], own);
+        *has_own |= policy_value_equals(&spent->values[i], own);
     }
     return count;
 }

@@ -54,6 +54,10 @@ struct policy_limit {
 struct policy_value {
     unsigned char bytes[16];
 };
+static inline bool policy_value_equals(const struct policy_value *a, const struct policy_value *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
 
 /* What a call takes of a limit. */
 struct policy_amount {

@@ -221,22 +221,18 @@ static const char *word_of(struct span word, const char *const *words)
     return NULL;
 }
 
-static bool has(struct span text, const char *part)
-{
-    return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
-}
-
 static bool is_regex(struct span glob, bool is_name)
 {
     static const char *const escapes[] = {"\\d", "\\w", "\\s", "\\.", "\\b"}, *const ranges[] = {"[a-z", "[A-Z", "[0-9"};
-    bool found = has(glob, "(") && has(glob, "|") && has(glob, ")");
+    bool found = span_holds(glob, SPAN_LIT("(")) && span_holds(glob, SPAN_LIT("|")) && span_holds(glob, SPAN_LIT(")"));
 
     for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
-        found |= has(glob, escapes[i]);
+        found |= span_holds(glob, span_text(escapes[i]));
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        found |= has(glob, ranges[i]) && has(glob, "]");
+        found |= span_holds(glob, span_text(ranges[i])) && span_holds(glob, SPAN_LIT("]"));
     if (is_name) /* in a namespace a letter stands before the dot, as in files.* */
-        found |= has(glob, "_.*") || has(glob, "-.*") || span_starts_with(glob, SPAN_LIT(".*")) ||
+        found |= span_holds(glob, SPAN_LIT("_.*")) || span_holds(glob, SPAN_LIT("-.*")) ||
+                 span_starts_with(glob, SPAN_LIT(".*")) ||
                  span_starts_with(glob, SPAN_LIT("^")) || (glob.len > 1 && span_ends_with(glob, SPAN_LIT("$")));
     return found;
 }
