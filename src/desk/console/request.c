@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "console/request.h"
 
-#include "base/num.h"
+#include "http/writer.h"
 #include "unicode/unicode.h"
+
+#include <string.h>
 
 /* application/x-www-form-urlencoded. Returns: at == NULL: it is none, or no text. */
 static struct span decode(struct span text, struct arena *arena)
 {
-    char *out = arena_alloc(arena, text.len + 1);
-    size_t len = 0;
+    struct span out = http_read_encoded(text, true, arena);
 
-    for (size_t i = 0; out != NULL && i < text.len; i++) {
-        int high = text.at[i] == '%' && i + 2 < text.len ? num_hex_digit(text.at[i + 1]) : -1;
-        int low = high >= 0 ? num_hex_digit(text.at[i + 2]) : -1;
-
-        if (text.at[i] == '%' && low < 0)
-            return SPAN_NONE;
-        out[len] = (char)(text.at[i] == '+' ? ' ' : text.at[i] == '%' ? high << 4 | low : text.at[i]);
-        i += text.at[i] == '%' ? 2 : 0;
-        if (out[len++] == '\0')
-            return SPAN_NONE;
-    }
-    if (out == NULL || !unicode_is_utf8(span_of(out, len)))
-        return SPAN_NONE;
-    return span_of(out, len);
+    return out.at != NULL && memchr(out.at, '\0', out.len) == NULL && unicode_is_utf8(out) ? out : SPAN_NONE;
 }
 
 static struct span find(const struct request *request, struct span name)

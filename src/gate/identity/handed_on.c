@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/certificate_priv.h"
 
-#include <string.h>
+#include "http/writer.h"
 
 #define HANDED_MAX_BYTES 32768
 
@@ -44,34 +44,6 @@ static bool next_pair(struct span *text, struct span *key, struct span *value)
     return len < rest.len && (len + 1 == rest.len || rest.at[len + 1] == ';');
 }
 
-static int hex_of(char c)
-{
-    const char *at = c != '\0' ? strchr("0123456789abcdef", c >= 'A' && c <= 'F' ? c + ('a' - 'A') : c) : NULL;
-
-    return at != NULL ? (int)(at - "0123456789abcdef") : -1;
-}
-
-static bool percent_decode(struct span text, struct arena *arena, struct span *out)
-{
-    char *at = arena_alloc(arena, text.len + 1);
-    size_t len = 0;
-
-    for (size_t i = 0; at != NULL && i < text.len; i++) {
-        int high = 0, low = 0;
-
-        if (text.at[i] == '%') {
-            high = i + 2 < text.len ? hex_of(text.at[i + 1]) : -1;
-            low = i + 2 < text.len ? hex_of(text.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-        }
-        at[len++] = text.at[i] == '%' ? (char)(high * 16 + low) : text.at[i];
-        i += text.at[i] == '%' ? 2 : 0;
-    }
-    *out = span_of(at, len);
-    return at != NULL;
-}
-
 static void note(struct tls_name *name, struct span value)
 {
     if (name->count++ == 0)
@@ -105,7 +77,8 @@ static bool read_forwarded(struct span text, struct arena *arena, struct tls_nam
     names->subject = subject;
     if (certificate.at == NULL)
         return subject.at != NULL || names->uri.count > 0 || names->dns.count > 0;
-    return percent_decode(certificate, arena, &value) && tls_names_read_pem(value, arena, names);
+    value = http_read_encoded(certificate, false, arena);
+    return value.at != NULL && tls_names_read_pem(value, arena, names);
 }
 
 bool identity__handed_on(const char *header, struct span value, struct arena *arena, struct tls_names *names)

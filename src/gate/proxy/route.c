@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/glob.h"
+#include "base/num.h"
 #include "http/authority.h"
 #include "http/trace.h"
 
@@ -322,7 +323,6 @@ static struct span trace_of(struct span value)
 /* Escapes a correlation that may not be sent on, for the record: at most 128 bytes of visible ASCII. */
 static struct span escaped(struct exchange *exchange, struct span text)
 {
-    static const char digits[] = "0123456789abcdef";
     char *out = arena_alloc(&exchange->arena, 128);
     size_t len = 0;
 
@@ -339,8 +339,8 @@ static struct span escaped(struct exchange *exchange, struct span text)
             continue;
         }
         out[len++] = '%';
-        out[len++] = digits[byte >> 4];
-        out[len++] = digits[byte & 15];
+        num_hex(&byte, 1, out + len);
+        len += 2;
     }
     return span_of(out, len);
 }

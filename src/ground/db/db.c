@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "db/db.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -131,7 +132,6 @@ static int try_open(const char *name, int flags, bool alone, const char *vfs, st
 /* Opens it as a file that does not change: without locks, without a -wal or a journal, and without making a file beside it. */
 static int open_at_rest(const char *path, struct db *db)
 {
-    static const char digits[] = "0123456789abcdef";
     char name[4 * 4096], *at = name + sizeof "file:" - 1;
 
     if (strlen(path) >= 4096 || stat(path, &db->was) != 0)
@@ -143,8 +143,8 @@ static int open_at_rest(const char *path, struct db *db)
             continue;
         }
         *at++ = '%';
-        *at++ = digits[(unsigned char)*path >> 4];
-        *at++ = digits[*path & 15];
+        num_hex(path, 1, at);
+        at += 2;
     }
     memcpy(at, "?immutable=1", sizeof "?immutable=1");
     db->is_at_rest = true;

@@ -177,6 +177,23 @@ void http_write_encoded(struct buf *out, struct span text)
     }
 }
 
+struct span http_read_encoded(struct span text, bool is_form, struct arena *arena)
+{
+    char *out = arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+
+    for (size_t i = 0; out != NULL && i < text.len; i++) {
+        int high = text.at[i] == '%' && i + 2 < text.len ? num_hex_digit(text.at[i + 1]) : -1;
+        int low = high >= 0 ? num_hex_digit(text.at[i + 2]) : -1;
+
+        if (text.at[i] == '%' && low < 0)
+            return SPAN_NONE;
+        out[len++] = (char)(is_form && text.at[i] == '+' ? ' ' : text.at[i] == '%' ? high << 4 | low : text.at[i]);
+        i += text.at[i] == '%' ? 2 : 0;
+    }
+    return span_of(out, len);
+}
+
 void http_write_field(struct buf *form, const char *name, struct span value)
 {
     if (value.at == NULL)

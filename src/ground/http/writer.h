@@ -9,6 +9,7 @@
 #define HTTP_WRITER_H
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "http/head.h"
 
 /* "POST /mcp?a=b HTTP/1.1". Takes: path begins with '/'; query only where has_query. */
@@ -48,6 +49,9 @@ enum code http_write_last_chunk(struct buf *out);
 
 /* application/x-www-form-urlencoded: characters that do not surely stand for themselves are written in hexadecimal. */
 void http_write_encoded(struct buf *out, struct span text);
+/* And read: `%` and two hexadecimal digits as the byte, and in a form `+` as a blank. Returns: at == NULL: it is none, or no
+ * memory. */
+struct span http_read_encoded(struct span text, bool is_form, struct arena *arena);
 void http_write_field(struct buf *form, const char *name, struct span value); /* at == NULL: none */
 
 /* Whether http_write_header would take it. */
