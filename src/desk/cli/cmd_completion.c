@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Prints a text with something in front of each character of the set; `'` becomes what a shell takes for one in quotes. */
-static void print_behind(const char *text, const char *set, const char *front, const char *quote)
+static void print_behind(const char *text, const char *set, const char *quote)
 {
     for (; *text != '\0'; text++) {
         if (*text == '\'')
             print_safely(stdout, "%s", quote);
         else
-            print_safely(stdout, "%s%c", strchr(set, *text) != NULL ? front : "", *text);
+            print_safely(stdout, "%s%c", strchr(set, *text) != NULL ? "\\" : "", *text);
     }
 }
 
@@ -101,11 +101,11 @@ static void bash_operands(const struct command *command)
 
 static void each_command(const char *head, void (*print)(const struct command *command), const char *tail)
 {
-    print_lines(stdout, span_text(head), "");
+    print_lines(stdout, span_text(head));
     for (const struct command *one = commands; one->words != NULL; one++)
         if (one->run != NULL)
             print(one);
-    print_lines(stdout, span_text(tail), "");
+    print_lines(stdout, span_text(tail));
 }
 
 static void print_bash(void)
@@ -119,14 +119,14 @@ static void print_bash(void)
     each_command("declare -A _callgate_options=(\n", bash_options, ")\n");
     each_command("declare -A _callgate_values=(\n", bash_values, ")\n");
     each_command("declare -A _callgate_operands=(\n", bash_operands, ")\n");
-    print_lines(stdout, span_text(bash_function), "");
+    print_lines(stdout, span_text(bash_function));
 }
 
 /* ---- zsh ---- */
 
 static void zsh_text(const char *text)
 {
-    print_behind(text, "[]:", "\\", "'\\''");
+    print_behind(text, "[]:", "'\\''");
 }
 
 static void zsh_names(const char *group)
@@ -199,7 +199,7 @@ static const char fish_functions[] =
 static void fish_text(const char *text)
 {
     printf(" -d '");
-    print_behind(text, "\\", "\\", "\\'");
+    print_behind(text, "\\", "\\'");
     printf("'\n");
 }
 
@@ -233,7 +233,7 @@ static void fish_command(const struct command *command)
 
 static void print_fish(void)
 {
-    print_lines(stdout, span_text(fish_functions), "");
+    print_lines(stdout, span_text(fish_functions));
     for (const struct command *one = commands; one->words != NULL; one++)
         fish_name(one);
     each_command("", fish_command, "");

@@ -111,7 +111,7 @@ static void add_further(struct doc *to, const struct answer *answer, bool has_mo
 
 typedef bool ask_fn(struct visit *visit, struct words *words, struct answer *answer);
 
-static bool add_calls(struct visit *visit, struct doc *to, const char *key, struct words *words, unsigned most, ask_fn *ask)
+static bool add_calls(struct visit *visit, struct doc *to, struct words *words, unsigned most, ask_fn *ask)
 {
     char limit[16];
     struct answer answer;
@@ -133,7 +133,7 @@ static bool add_calls(struct visit *visit, struct doc *to, const char *key, stru
 
         add_further(to, &answer, has_more, last);
         list = answer_array(&answer, &visit->arena);
-        doc_json(to, key, span_text(list));
+        doc_json(to, "rows", span_text(list));
     }
     answer_fini(&answer);
     return is_there;
@@ -141,7 +141,7 @@ static bool add_calls(struct visit *visit, struct doc *to, const char *key, stru
 
 bool page_add_calls(struct visit *visit, const char *key, struct words *words, unsigned most)
 {
-    return add_calls(visit, doc_add_object(visit->view, key), "rows", words, most, visit_ask);
+    return add_calls(visit, doc_add_object(visit->view, key), words, most, visit_ask);
 }
 
 /* No index helps to find a text in a call; and somebody may want all of what another question took too long for. */
@@ -163,7 +163,7 @@ void page_calls(struct visit *visit, struct span number)
     add_filters(visit, &words, filters, query);
     add_cursor(visit, &words);
     doc_text(visit->view, "page", SPAN_LIT("calls"));
-    if (add_calls(visit, doc_add_object(visit->view, "calls"), "rows", &words, PAGE_ROWS,
+    if (add_calls(visit, doc_add_object(visit->view, "calls"), &words, PAGE_ROWS,
                   takes_time(visit) ? visit_ask_slowly : visit_ask_briefly))
         visit_show(visit, visit->status != 0 ? visit->status : 200, "Calls", texts_calls);
 }

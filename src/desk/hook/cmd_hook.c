@@ -290,7 +290,7 @@ static int tell(const struct hook *hook, bool is_permit)
     if (code != CODE_OK || print_block(stdout, buf_peek(&out)) != CODE_OK || fflush(stdout) != 0)
         status = STATUS_DENIED;
     if (!is_permit)
-        print_lines(stderr, buf_peek(&hook->text), "");
+        print_lines(stderr, buf_peek(&hook->text));
     buf_fini(&out);
     return status;
 }

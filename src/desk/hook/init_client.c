@@ -162,7 +162,7 @@ static int print_setting(const struct setting *setting, const struct asked *aske
     struct doc *doc;
 
     if (!asked->json) {
-        print_lines(stdout, text, "");
+        print_lines(stdout, text);
         print_safely(stderr, "This is for %s; what stands there is yours to join. %s: %s.\n", place, setting->client,
                      setting->note[asked->managed]);
         return STATUS_DONE;

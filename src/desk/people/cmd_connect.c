@@ -42,9 +42,9 @@ static int find_person(struct store_account_ask *ask, struct actor *actor)
     return OPTIONS_GO;
 }
 
-static int check_browser(const struct asked *asked, int at, struct span *browser)
+static int check_browser(const struct asked *asked, struct span *browser)
 {
-    *browser = span_text(asked_operand(asked, at));
+    *browser = span_text(asked_operand(asked, 1));
     return browser->len == BROWSER_BYTES && ascii_is_all(*browser, "0-9a-f")
                ? OPTIONS_GO : complain(STATUS_USAGE, "BROWSER is the SHA-256 of what the browser keeps, as hexadecimal digits");
 }
@@ -85,7 +85,7 @@ int cmd_connect_begin(const struct asked *asked)
     enum code code;
 
     if (status == OPTIONS_GO)
-        status = check_browser(asked, 1, &browser);
+        status = check_browser(asked, &browser);
     if (status != OPTIONS_GO)
         return status;
     buf_init(&url, URL_BYTES);
@@ -121,7 +121,7 @@ int cmd_connect_finish(const struct asked *asked)
     enum code code;
 
     if (status == OPTIONS_GO)
-        status = check_browser(asked, 1, &browser);
+        status = check_browser(asked, &browser);
     if (status != OPTIONS_GO)
         return status;
     back.code = span_text(asked_operand(asked, 3));

@@ -61,7 +61,7 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
 static int tell(const struct answer *answer, bool as_json)
 {
     if (as_json)
-        print_lines(stdout, buf_peek(&answer->text), "");
+        print_lines(stdout, buf_peek(&answer->text));
     else
         told_say(answer->read.root, "the gate knows you as {person}[, who is {*roles}{.}{/, }][, who audits {*audits}{.}{/, }]"
                  "[, who decides for {*decides}{.}{/, }]"

@@ -66,7 +66,7 @@ static void end_suite(struct testing *testing)
     if (testing->code == CODE_OK) {
         print_safely(testing->report, "  <testsuite name=\"%.*s\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
                      SPAN_ARG(buf_peek(&name)), testing->suite_tests, testing->suite_failures);
-        print_lines(testing->report, buf_peek(&testing->suite), "");
+        print_lines(testing->report, buf_peek(&testing->suite));
         fputs("  </testsuite>\n", testing->report);
     }
     buf_fini(&name);

@@ -54,9 +54,9 @@ static void each_text(const struct place *place, const struct yaml_node *list, t
     }
 }
 
-static void say_unused(struct import *import, const struct yaml_node *map, const char *const *known, const char *path)
+static void say_unused(struct import *import, const struct yaml_node *map, const char *const *known)
 {
-    const struct place place = {import, path};
+    const struct place place = {import, "permissions:"};
 
     for (const struct yaml_node *node = map != NULL ? map->child : NULL; node != NULL; node = node->next) {
         size_t i = 0;
@@ -133,7 +133,7 @@ static void read_claude(struct import *import, const struct yaml_node *root)
 
         each_text(&place, permissions != NULL ? yaml_member(permissions, known[i]) : NULL, take_claude, &effects[i]);
     }
-    say_unused(import, permissions, known, "permissions:");
+    say_unused(import, permissions, known);
     each_text(&(struct place){import, "disabledMcpjsonServers"}, yaml_member(root, "disabledMcpjsonServers"), deny_server,
               NULL);
 }
@@ -216,7 +216,7 @@ static void read_cursor(struct import *import, const struct yaml_node *root)
         each_text(&(struct place){import, "permissions.allow"}, yaml_member(permissions, "allow"), take_cursor, &allow);
         each_text(&(struct place){import, "permissions.deny"}, yaml_member(permissions, "deny"), take_cursor, &deny);
     }
-    say_unused(import, permissions, known, "permissions:");
+    say_unused(import, permissions, known);
     each_text(&(struct place){import, "mcpAllowlist"}, yaml_member(root, "mcpAllowlist"), take_pair, &allow);
     read_mcp_json(import, yaml_member(root, "mcpServers"));
 }

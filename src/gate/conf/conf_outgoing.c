@@ -359,7 +359,7 @@ static void read_grant(struct conf_reader *reader, const struct yaml_node *map, 
 
     if (!conf__map(reader, map, forms[out->kind].keys, forms[out->kind].called))
         return;
-    out->provider = conf__provider_of(reader, map, "provider");
+    out->provider = conf__provider_of(reader, map);
     url = yaml_member(map, "url");
     if (url != NULL)
         out->token_url = conf__provider_url(reader, url);

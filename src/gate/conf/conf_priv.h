@@ -211,8 +211,8 @@ void conf__source_certificate(struct conf_reader *reader, const struct yaml_node
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);
 /* One provider, but for its TLS and secrets: enough to check a token by a set that was kept. */
 void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider);
-/* The provider that `key` names; NULL after a fault. */
-const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);
+/* The provider that `provider` names; NULL after a fault. */
+const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map);
 /* The tenant of who shows a token: a constant, a claim's path, or a table; a fault where `map` has none. */
 void conf__tenant_of(struct conf_reader *reader, const struct yaml_node *map, struct identity_naming *tenant);
 /* A URL of a provider's: https, or http on this machine. Returns: NULL after a fault. */

@@ -165,9 +165,9 @@ void conf__providers(struct conf_reader *reader, const struct yaml_node *root)
     }
 }
 
-const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key)
+const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map)
 {
-    const struct yaml_node *node = conf__need(reader, map, key, "corp");
+    const struct yaml_node *node = conf__need(reader, map, "provider", "corp");
     const struct proxy_conf *proxy = reader->proxy;
     const char *names[IDENTITY_PROVIDERS_MAX + 1] = {NULL};
     size_t count = 0, at;
@@ -180,7 +180,7 @@ const struct identity_provider *conf__provider_of(struct conf_reader *reader, co
                    "`routes`", SPAN_ARG(node->text));
     if (node == NULL || count == 0)
         return NULL;
-    at = conf__word(reader, node, key, names);
+    at = conf__word(reader, node, "provider", names);
     for (size_t i = 0; i < proxy->provider_count; i++)
         if (proxy->providers[i].rules.name == names[at] && span_is(node->text, names[at]))
             return &proxy->providers[i];
@@ -333,7 +333,7 @@ void conf__token_of(struct conf_reader *reader, const struct yaml_node *map, str
 
     if (!conf__map(reader, map, conf__token, "`token`"))
         return;
-    source->provider = conf__provider_of(reader, map, "provider");
+    source->provider = conf__provider_of(reader, map);
     read_audiences(reader, map, source);
     principal = yaml_member(map, "principal");
     read_path(reader, principal, principal != NULL ? conf__text(reader, principal) : conf__copy(reader, SPAN_LIT("$.sub")),

@@ -215,7 +215,7 @@ static void read_front(struct conf_reader *reader, const struct yaml_node *map, 
         place_front(route);
     if (client == NULL || !conf__map(reader, client, conf__front, "`client`"))
         return;
-    provider = conf__provider_of(reader, client, "provider");
+    provider = conf__provider_of(reader, client);
     front->issuer = provider != NULL ? span_text(provider->rules.issuer) : SPAN_NONE;
     front->client = conf__text_of(reader, client, "id");
     (void)conf__need(reader, client, "id", "8f1c…, as the provider calls it");

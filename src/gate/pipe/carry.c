@@ -585,7 +585,7 @@ void carry__gone(struct talk *talk)
     }
 }
 
-void carry__died(struct pipe_child *child, const char *text)
+void carry__died(struct pipe_child *child)
 {
     struct list *link, *next;
 
@@ -595,6 +595,6 @@ void carry__died(struct pipe_child *child, const char *text)
         struct talk *talk = LIST_ENTRY(link, struct talk, of_desk);
 
         if (talk->child == child && (talk->state == TALK_ASKS || talk->state == TALK_LISTENS))
-            talk__fail(talk, 502, text);
+            talk__fail(talk, 502, "the server's process has ended");
     }
 }

@@ -302,7 +302,7 @@ void child__step(struct pipe_child *child)
     if (child->pid > 0 && child->state == CHILD_RUNS)
         CHILD_LOG(child, LOG_WARN, "the command has ended by itself");
     be_dead(child);
-    carry__died(child, "the server's process has ended");
+    carry__died(child);
     if (child->conf.ended != NULL)
         child->conf.ended(child->conf.context, child->status);
 }
@@ -496,7 +496,7 @@ void pipe_child_free(struct pipe_child **out)
         if (child->pid > 0)
             pipe_child_signal(child, SIGKILL);
         be_dead(child);
-        carry__died(child, "the server's process has ended");
+        carry__died(child);
     }
     list_remove(&child->of_desk);
     if (child->own_desk != NULL) {

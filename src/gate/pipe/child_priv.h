@@ -198,6 +198,6 @@ void carry__get(struct talk *talk);
 void carry__line(struct pipe_child *child, struct span text);
 void carry__too_long(struct pipe_child *child, const struct skim *skim); /* takes a message that is too long */
 void carry__gone(struct talk *talk);                  /* nobody waits for the answers any more */
-void carry__died(struct pipe_child *child, const char *text); /* the child answers no more */
+void carry__died(struct pipe_child *child); /* the child answers no more */
 
 #endif

@@ -98,7 +98,7 @@ static void record_dropped(struct serve *serve)
         (definitions->dropped_told > 0 && now_us - definitions->dropped_us < DROPPED_PAUSE_US))
         return;
     (void)snprintf(detail, sizeof detail, "{\"definitions\":%" PRIu64 "}", definitions->dropped - definitions->dropped_told);
-    serve__event(serve, "definitions_dropped", "gate", span_text(detail));
+    serve__event(serve, "definitions_dropped", span_text(detail));
     log_warn("app", "%" PRIu64 " definitions of tools are not kept: a route has room for 4096 new ones a day; some server "
              "changes them all the time", definitions->dropped - definitions->dropped_told);
     definitions->dropped_told = definitions->dropped;

@@ -32,7 +32,7 @@ void serve__record_outgoing(struct serve *serve)
         if (token != NULL)
             doc_int(doc, "until", token->until_us);
         if (doc_print(doc, &detail) == CODE_OK)
-            serve__event(serve, "outgoing", "gate", buf_peek(&detail));
+            serve__event(serve, "outgoing", buf_peek(&detail));
         buf_fini(&detail);
         doc_free(&doc);
         outgoing_token_unref(&token);

@@ -187,7 +187,7 @@ static void record_reload(struct serve *serve, enum code code, const struct why 
     if (code != CODE_OK)
         doc_text(doc, "why", span_text(why->text));
     if (doc_print(doc, &detail) == CODE_OK)
-        serve__event(serve, "reload", "gate", buf_peek(&detail));
+        serve__event(serve, "reload", buf_peek(&detail));
     buf_fini(&detail);
     doc_free(&doc);
 }

@@ -109,7 +109,7 @@ void serve__watch_clock(struct serve *serve)
         return;
     (void)snprintf(detail, sizeof detail, "{\"by_us\":%lld}", (long long)by_us);
     log_warn("app", "the clock has jumped by %lld ms; the audit's times go by it", (long long)(by_us / 1000));
-    serve__event(serve, "clock_jumped", "gate", span_text(detail));
+    serve__event(serve, "clock_jumped", span_text(detail));
     serve->clock_ahead_us = ahead_us;
 }
 

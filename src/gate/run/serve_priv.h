@@ -130,7 +130,7 @@ enum code serve__report_ready(struct serve *serve, int ready_fd) MUST_USE;
 void serve__mark_told(struct serve *serve);
 
 /* Puts one event of the gate's own; detail is canonical JSON. */
-void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
+void serve__event(struct serve *serve, const char *kind, struct span detail);
 
 /* Puts an event where fetching a token for upstreams begins to work or to fail; writes metrics of it. */
 void serve__record_outgoing(struct serve *serve);

@@ -109,10 +109,10 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "retired_us, 'why', why) FROM " STORE_RETIREMENTS " WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
 };
 
-void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail)
+void serve__event(struct serve *serve, const char *kind, struct span detail)
 {
     struct audit_event event = {
-        .time_us = clock_wall_us(), .kind = span_text(kind), .actor = span_text(actor), .detail = detail,
+        .time_us = clock_wall_us(), .kind = span_text(kind), .actor = SPAN_LIT("gate"), .detail = detail,
     };
 
     if (audit_put_event(serve->ring, &event) != CODE_OK)

@@ -290,9 +290,8 @@ static void add_takes(const struct gate_moment *moment, const struct question *q
 }
 
 /* All that the permits of both halves count, or nothing. */
-static enum code take(const struct gate_moment *moment, const struct question *question,
-                      const struct verdict_spent spent[HALF_COUNT], enum taking taking,
-                      struct tally_take takes[TALLY_TAKES_MAX], uint16_t *count)
+static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+                      enum taking taking, struct tally_take takes[TALLY_TAKES_MAX], uint16_t *count)
 {
     *count = 0;
     for (unsigned i = 0; i < HALF_COUNT; i++)
@@ -301,7 +300,7 @@ static enum code take(const struct gate_moment *moment, const struct question *q
 }
 
 static enum code take_limits(const struct gate_moment *moment, const struct question *question,
-                             const struct verdict_spent spent[HALF_COUNT], struct gate_token *token)
+                             const struct verdict_spent *spent, struct gate_token *token)
 {
     enum code code = CODE_NOMEM;
 

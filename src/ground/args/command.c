@@ -84,7 +84,7 @@ void usage_print(const struct usage *usage)
 
     usage_synopsis(usage, text, sizeof text);
     print_safely(stdout, "usage: %s%s\n\n", usage->path, text);
-    print_lines(stdout, span_text(usage->about), "");
+    print_lines(stdout, span_text(usage->about));
     putchar('\n');
     for (const struct option *option = usage->options; option->name != NULL; option++) {
         char left[64];

@@ -80,10 +80,9 @@ void print_span(FILE *out, struct span text)
     buf_fini(&safe);
 }
 
-void print_lines(FILE *out, struct span text, const char *before)
+void print_lines(FILE *out, struct span text)
 {
     while (text.len > 0) {
-        print_safely(out, "%s", before);
         print_span(out, span_cut(text, '\n', &text));
         putc('\n', out);
     }
@@ -99,7 +98,7 @@ enum code print_source(struct span text)
     enum code code;
 
     if (isatty(STDOUT_FILENO) == 1) {
-        print_lines(stdout, text, "");
+        print_lines(stdout, text);
         return CODE_OK;
     }
     code = print_block(stdout, text);

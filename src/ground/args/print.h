@@ -31,8 +31,8 @@ enum exit_status {
  * string. */
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void print_span(FILE *out, struct span text);
-/* Prints line by line, each as print_safely would, behind `before`. Line ends of the text stay line ends. */
-void print_lines(FILE *out, struct span text, const char *before);
+/* Prints line by line, each as print_safely would. Line ends of the text stay line ends. */
+void print_lines(FILE *out, struct span text);
 
 /* Prints the bytes as they are: for lines that have been through terminal_add, or for what programs read. `tools/lint`
  * lists who may use it.

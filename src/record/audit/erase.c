@@ -257,7 +257,7 @@ static void finish(struct audit *audit)
         if (missing_to > 0)
             (void)snprintf(audit->job.done.text + len, sizeof audit->job.done.text - (size_t)len, "; rows 1 to %" PRId64
                            " are in files that are not beside the audit: put them there and ask again", missing_to);
-        writer__job_over(audit, CODE_OK);
+        writer__job_over(audit);
     }
     *erasing = (struct erasing){.phase = ERASE_IDLE};
 }

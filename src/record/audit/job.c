@@ -58,9 +58,9 @@ bool audit_job_over(struct audit *audit, struct audit_done *done)
     return true;
 }
 
-void writer__job_over(struct audit *audit, enum code code)
+void writer__job_over(struct audit *audit)
 {
-    audit->job.done.code = code;
+    audit->job.done.code = CODE_OK;
     atomic_store(&audit->job.state, JOB_OVER);
 }
 
@@ -141,6 +141,6 @@ void writer__job_turn(struct audit *audit)
         begin_erasure(audit);
     if (archives && !audit->rotation.wanted) {
         (void)snprintf(audit->job.done.text, sizeof audit->job.done.text, "%s", audit->rotation.sealed);
-        writer__job_over(audit, CODE_OK);
+        writer__job_over(audit);
     }
 }

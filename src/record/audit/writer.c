@@ -159,7 +159,7 @@ static enum code write_stop(struct audit *audit, bool is_signed)
     if (code == CODE_OK)
         code = writer__put_damage(audit);
     if (code == CODE_OK) /* none, unless a worker ended without telling */
-        code = ledger_close_permits(&audit->ledger, OUTCOME_UNKNOWN, REASON_INTERNAL, clock_wall_us());
+        code = ledger_close_permits(&audit->ledger, REASON_INTERNAL, clock_wall_us());
     if (code == CODE_OK)
         code = buf_add_byte(&text, '{');
     if (code == CODE_OK)
@@ -282,7 +282,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         if (code == CODE_OK)
             code = writer__event(audit, "crash", now, buf_peek(&text));
         if (code == CODE_OK)
-            code = ledger_close_permits(ledger, OUTCOME_UNKNOWN, REASON_GATE_DIED, now);
+            code = ledger_close_permits(ledger, REASON_GATE_DIED, now);
         buf_clear(&text);
     }
     if (code == CODE_OK)

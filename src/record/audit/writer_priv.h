@@ -114,7 +114,7 @@ static inline uint64_t writer__decision_of(const struct producer *producer, cons
 /* job.c: on the writer's thread while the audit is up. wait_us: until something is to be done; -1: nothing is asked. */
 int64_t writer__job_wait_us(const struct audit *audit);
 void writer__job_turn(struct audit *audit);
-void writer__job_over(struct audit *audit, enum code code);
+void writer__job_over(struct audit *audit);
 void writer__watch_file(struct audit *audit); /* behind a commit: wants a rotation where the file is full or in doubt */
 
 /* lock.c */

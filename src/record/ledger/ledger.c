@@ -216,9 +216,9 @@ enum code ledger_event(struct ledger *ledger, const struct audit_event *event)
     return code == CODE_OK ? append(ledger, ROW_EVENT, values, head, NULL) : code;
 }
 
-enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
+enum code ledger_close_permits(struct ledger *ledger, enum reason reason, int64_t time_us)
 {
-    struct audit_result result = {.time_us = time_us, .outcome = outcome, .reason = reason, .upstream_us = -1};
+    struct audit_result result = {.time_us = time_us, .outcome = OUTCOME_UNKNOWN, .reason = reason, .upstream_us = -1};
     enum code code = CODE_OK;
 
     for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++) {

@@ -87,8 +87,7 @@ enum code ledger_outcome(struct ledger *ledger, uint64_t decision, const struct 
 enum code ledger_event(struct ledger *ledger, const struct audit_event *event) MUST_USE;
 
 /* Outcomes for every open permit: `unknown` after a crash. Inside a transaction. */
-enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
-    MUST_USE;
+enum code ledger_close_permits(struct ledger *ledger, enum reason reason, int64_t time_us) MUST_USE;
 
 /* Reads the permits without outcome since the last start, and behind the row `after`, into ledger->permits. */
 enum code ledger_find_open(struct ledger *ledger, uint64_t after) MUST_USE;

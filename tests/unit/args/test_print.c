@@ -46,8 +46,8 @@ TEST_CASE(test_spans_and_lines)
     print_span(out, SPAN_LIT("a\0b\n\xff"));
     same(out, "a\\u0000b\\n\\xff");
     out = begin();
-    print_lines(out, SPAN_LIT("a\x1b\n\nb"), "> ");
-    same(out, "> a\\u001b\n> \n> b\n");
+    print_lines(out, SPAN_LIT("a\x1b\n\nb"));
+    same(out, "a\\u001b\n\nb\n");
     out = begin();
     assert_int_equal(print_block(out, SPAN_LIT("a\x1b\n")), CODE_OK);
     same(out, "a\x1b\n");
