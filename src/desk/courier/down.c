@@ -107,7 +107,8 @@ static bool is_pinned(const struct down *down, const struct change *change)
             memcmp(all.at + at, change->hash, DIGEST_BYTES) == 0);
 }
 
-enum code down__take(struct down *down, const struct chain_shown *shown, struct why *why)
+/* Verifies a change and puts it into the store, all of it or nothing. */
+static enum code take(struct down *down, const struct chain_shown *shown, struct why *why)
 {
     struct store_fleet_end end;
     struct chain_read read;
@@ -205,7 +206,7 @@ static enum code take_some(struct down *down, struct pg *pg, int64_t after, size
     for (*taken = 0; code == CODE_OK && *taken < pg_rows_count(rows); ++*taken) {
         const struct chain_shown shown = shown_at(rows, *taken);
 
-        code = down__take(down, &shown, why);
+        code = take(down, &shown, why);
     }
     pg_rows_free(&rows);
     return code;
@@ -309,7 +310,7 @@ static enum code sign_and_put(struct down *down, struct pg *pg, const struct cha
     if (code != CODE_OK || !is_put)
         return code;
     making->number = change->number;
-    return down__take(down, &shown, why);
+    return take(down, &shown, why);
 }
 
 enum code down__make(struct down *down, struct pg *pg, struct down_making *making, struct why *why)
@@ -335,7 +336,8 @@ enum code down__make(struct down *down, struct pg *pg, struct down_making *makin
 
 /* ---- a store that had rows before there was a fleet ---- */
 
-enum code down__adopting(struct down *down, bool *is, struct why *why)
+/* Whether an adoption was begun that has not ended. */
+static enum code adopting(struct down *down, bool *is, struct why *why)
 {
     char noted[8];
     enum code code = find_noted(down->self.store, "adopting", noted, sizeof noted);
@@ -344,7 +346,8 @@ enum code down__adopting(struct down *down, bool *is, struct why *why)
     return db_why(why, code, down->self.store, "reading the store");
 }
 
-enum code down__adopt(struct down *down, struct pg *pg, struct why *why)
+/* All that the store has already, as the first changes. */
+static enum code adopt(struct down *down, struct pg *pg, struct why *why)
 {
     struct store_fleet_from from = {0};
     struct down_making making = {.kind = SPAN_LIT(CHANGE_ADOPTION), .by = down->self.node};
@@ -423,7 +426,7 @@ static enum code follow(struct down *down, struct pg *pg, struct last *last, str
     if (code == CODE_OK)
         code = compare(down, &end, why);
     if (code == CODE_OK)
-        code = down__adopting(down, &is_adopting, why);
+        code = adopting(down, &is_adopting, why);
     if (code == CODE_OK && end.number == 0 && !is_adopting)
         code = begin_chain(down, last, &is_adopting, why);
     if (code != CODE_OK)
@@ -436,7 +439,7 @@ static enum code follow(struct down *down, struct pg *pg, struct last *last, str
         code = refuse_other(last->number, why);
     else if (last->number < down->self.roster->now->end.number)
         code = lacks(last->number, down->self.roster->now, why);
-    return code == CODE_OK && is_adopting ? down__adopt(down, pg, why) : code;
+    return code == CODE_OK && is_adopting ? adopt(down, pg, why) : code;
 }
 
 enum code down_turn(struct down *down, struct pg *pg, int64_t now_us, struct why *why)

@@ -46,9 +46,6 @@ struct down {
     int64_t pinned_behind;
 };
 
-/* Verifies a change and puts it into the store, all of it or nothing. */
-enum code down__take(struct down *down, const struct chain_shown *shown, struct why *why) MUST_USE;
-
 /* Makes a change of rows, signs it, puts it to the centre behind ours and takes it. */
 struct down_making {
     struct span kind, by, rows; /* rows: JSON */
@@ -56,11 +53,6 @@ struct down_making {
     int64_t number;             /* out; 0: somebody else was quicker, and the next turn tries again */
 };
 enum code down__make(struct down *down, struct pg *pg, struct down_making *making, struct why *why) MUST_USE;
-
-/* All that the store has already, as the first changes. */
-enum code down__adopt(struct down *down, struct pg *pg, struct why *why) MUST_USE;
-/* Whether an adoption was begun that has not ended. */
-enum code down__adopting(struct down *down, bool *is, struct why *why) MUST_USE;
 
 /* Whether a version compiles here: fault->text is empty, or what is wrong with it. CODE_NOT_FOUND: it has not come yet. */
 enum code down__compile(struct down *down, int64_t version, struct why *fault, struct why *why) MUST_USE;

@@ -39,17 +39,6 @@ void control_add_name(struct control_rights *rights, const char *kind, struct sp
 
 /* ---- who it is: on the gate's side ---- */
 
-/* By an account: whose of the members it is, and what this one may.
- * Takes: rights NULL: he has shown a login, and may what that one may. */
-void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
-                          struct control_rights *rights);
-
-/* By what he shows: a person's key, or an ID token. The rights are those of the login alone.
- * Takes: store: its path; the key sets of providers are beside it.
- * Errors: CODE_DENIED with a sentence that says why nobody is let in by it. */
-enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
-                             struct control_rights *rights, struct why *why) MUST_USE;
-
 bool control_rights_equal(const struct control_rights *a, const struct control_rights *b);
 
 /* The roles of his groups. */

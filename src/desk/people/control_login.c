@@ -70,8 +70,10 @@ static void become(const struct conf_member *member, struct actor *actor, struct
         control_add_role(rights, member->roles[i]);
 }
 
-void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
-                          struct control_rights *rights)
+/* By an account: whose of the members it is, and what this one may.
+ * Takes: rights NULL: he has shown a login, and may what that one may. */
+static void know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
+                         struct control_rights *rights)
 {
     for (size_t i = 0; i < people->account_count; i++) {
         const struct conf_member *member = &conf->members[people->accounts[i].member];
@@ -288,8 +290,11 @@ static enum code know_token(const struct conf_people *conf, const char *store, s
     return CODE_OK;
 }
 
-enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
-                             struct control_rights *rights, struct why *why)
+/* By what he shows: a person's key, or an ID token. The rights are those of the login alone.
+ * Takes: store: its path; the key sets of providers are beside it.
+ * Errors: CODE_DENIED with a sentence that says why nobody is let in by it. */
+static enum code know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
+                            struct control_rights *rights, struct why *why)
 {
     struct identity_token_hint hint;
 
@@ -334,13 +339,13 @@ enum code control_know(const struct conf_people *conf, const struct control_peop
         for (size_t i = 0; i < people->count; i++)
             if (person_is_in(person, people->all[i].group))
                 control_add_name(rights, "group", people->all[i].name);
-        control_know_account(conf, people, person->uid, actor, rights);
+        know_account(conf, people, person->uid, actor, rights);
     } else {
-        code = control_know_login(conf, store, span_text(login), actor, rights, why);
+        code = know_login(conf, store, span_text(login), actor, rights, why);
     }
     actor->names = buf_peek(&rights->names);
     if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
-        control_know_account(conf, people, person->uid, actor, NULL);
+        know_account(conf, people, person->uid, actor, NULL);
     return code;
 }
 

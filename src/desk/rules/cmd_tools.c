@@ -70,7 +70,8 @@ static bool is_same_tool(const struct store_definition *a, const struct store_de
     return span_equals(a->upstream, b->upstream) && span_equals(a->tool, b->tool);
 }
 
-const struct store_definition *cmd_tools__accepted(const struct tools_meant *meant, const struct store_definition *than)
+/* The one that was accepted last of the same tool, but for this one; NULL: none. */
+static const struct store_definition *accepted_of(const struct tools_meant *meant, const struct store_definition *than)
 {
     const struct store_definition *found = NULL;
 
@@ -84,13 +85,14 @@ const struct store_definition *cmd_tools__accepted(const struct tools_meant *mea
     return found;
 }
 
-const char *cmd_tools__state(const struct tools_meant *meant, const struct store_definition *definition)
+/* accepted, changed, new, withdrawn or past. Takes: meant: with all definitions of its tool. */
+static const char *state_of(const struct tools_meant *meant, const struct store_definition *definition)
 {
     if (definition->is_spoken)
         return definition->is_accepted ? "accepted" : "withdrawn";
     if (!definition->is_waiting)
         return "past";
-    return cmd_tools__accepted(meant, definition) != NULL ? "changed" : "new";
+    return accepted_of(meant, definition) != NULL ? "changed" : "new";
 }
 
 /* TOOL@DIGEST where the digest is hexadecimal. A tool may have the whole as its name: then both are found. */
@@ -222,7 +224,7 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
 
     doc_text(doc, "upstream", definition->upstream);
     doc_text(doc, "tool", definition->tool);
-    doc_text(doc, "state", span_text(cmd_tools__state(meant, definition)));
+    doc_text(doc, "state", span_text(state_of(meant, definition)));
     doc_text(doc, "digest", definition->digest);
     print_time(doc, "first_seen", definition->told_us);
     print_time(doc, "last_seen", definition->seen_us);
@@ -376,7 +378,7 @@ static int tell(const struct looking *looking, const struct store_definition *de
 
     if (status != STATUS_DONE)
         return status;
-    code = add_lines(doc, definition, is_diff ? cmd_tools__accepted(&looking->known, definition) : NULL);
+    code = add_lines(doc, definition, is_diff ? accepted_of(&looking->known, definition) : NULL);
     if (code == CODE_OK)
         return told_answer(&doc, looking->asked->json, told_words);
     doc_free(&doc);

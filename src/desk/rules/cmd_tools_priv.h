@@ -29,11 +29,6 @@ enum code cmd_tools__keep(void *context, const struct store_definition *definiti
  * Returns: OPTIONS_GO, or an exit status after a word on stderr: there is none of that name. */
 int cmd_tools__find(struct db *db, const char *upstream, const char *name, struct tools_meant *meant);
 
-/* accepted, changed, new, withdrawn or past. Takes: meant: with all definitions of its tool. */
-const char *cmd_tools__state(const struct tools_meant *meant, const struct store_definition *definition);
-/* The one that was accepted last of the same tool, but for this one; NULL: none. */
-const struct store_definition *cmd_tools__accepted(const struct tools_meant *meant, const struct store_definition *than);
-
 #define TOOLS_DIGEST_SHOWN 12
 
 #endif

@@ -82,7 +82,9 @@ static enum code show(const struct conf *conf, const char *place, const char *ma
     return code;
 }
 
-enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why)
+/* Takes: looks: nothing is to be taken over, and an upgrade that is under way goes on. CODE_NOT_FOUND: no gate writes this
+ * audit, or it is one of before 0.6, which hands nothing over. */
+static enum code ask_gate(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why)
 {
     char place[4096];
     enum code code;
@@ -98,7 +100,7 @@ enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer 
     return code;
 }
 
-void upgrade_offer_end(struct upgrade_offer *offer)
+static void offer_end(struct upgrade_offer *offer)
 {
     service_close(&offer->sockets);
     sock_close(&offer->gate);
@@ -198,9 +200,9 @@ static bool goes_on(const struct conf *conf)
 {
     struct upgrade_offer again;
     struct why why = {""};
-    bool is_there = upgrade_ask(conf, true, &again, &why) == CODE_OK;
+    bool is_there = ask_gate(conf, true, &again, &why) == CODE_OK;
 
-    upgrade_offer_end(&again);
+    offer_end(&again);
     return is_there;
 }
 
@@ -251,7 +253,7 @@ int cmd_upgrade(const struct asked *asked)
         return status;
     buf_init(&words, WORDS_BYTES);
     (void)sock_descriptor_limit();
-    code = upgrade_ask(conf, asked->check, &offer, &why);
+    code = ask_gate(conf, asked->check, &offer, &why);
     if (asked->check && (code == CODE_OK || code == CODE_NOT_FOUND))
         status = upgrade_check(conf, program, &offer, asked->json);
     else if (code != CODE_OK)
@@ -261,7 +263,7 @@ int cmd_upgrade(const struct asked *asked)
                           SPAN_ARG(buf_peek(&words)));
     else
         status = start(conf, program, &offer, asked->json);
-    upgrade_offer_end(&offer);
+    offer_end(&offer);
     buf_fini(&words);
     conf_free(&conf);
     return status;

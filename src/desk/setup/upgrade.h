@@ -2,7 +2,7 @@
 /* What the files of `callgate upgrade` share: what the gate that runs hands over, and a program whose words are read.
  *
  * Threads: main.
- * Owns: the sockets of an offer, until upgrade_offer_end.
+ * Owns: the sockets of an offer, until its end.
  * Lifetime: an offer is its holder's.
  * Errors: enum code with a sentence. */
 #ifndef SETUP_UPGRADE_H
@@ -19,11 +19,6 @@ struct upgrade_offer {
     struct handover_offer said;
     struct service_sockets sockets;
 };
-
-/* Takes: looks: nothing is to be taken over, and an upgrade that is under way goes on. CODE_NOT_FOUND: no gate writes this
- * audit, or it is one of before 0.6, which hands nothing over. */
-enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why) MUST_USE;
-void upgrade_offer_end(struct upgrade_offer *offer);
 
 /* Runs a program to its end, and appends what it prints. Takes: words: NULL-terminated. Returns: its exit status; -1 where it
  * could not be started, or a signal ended it. */

@@ -10,7 +10,8 @@ struct listing {
     bool is_first, out_of_memory;
 };
 
-const struct declared_unwrap *listed__by(const struct pair *pair)
+/* What the tool that is called says of its answer that it lists tools; NULL: it lists none. */
+static const struct declared_unwrap *listed_by(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -24,7 +25,7 @@ bool listed__concerns(const struct pair *pair, bool is_own)
 {
     const struct call *call = pair->exchange.call;
 
-    return listed__by(pair) != NULL ||
+    return listed_by(pair) != NULL ||
            ((!is_own || span_starts_with(call->message.method, SPAN_LIT("tasks/"))) && !call->is_join &&
             declared_lists_any(&pair->exchange.route->unwraps));
 }
@@ -128,7 +129,7 @@ enum reason listed__filter(struct pair *pair, bool is_own, struct mcp_reply *rep
 {
     struct exchange *exchange = &pair->exchange;
     struct listing listing = {.pair = pair, .is_first = true};
-    const struct declared_unwrap *unwrap = is_own && !reply->is_tool_error ? listed__by(pair) : NULL;
+    const struct declared_unwrap *unwrap = is_own && !reply->is_tool_error ? listed_by(pair) : NULL;
     struct json_edits edits;
     enum code code;
 

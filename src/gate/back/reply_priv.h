@@ -78,8 +78,6 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE;
 enum code deny__common_headers(struct pair *pair, struct buf *out);
 
-/* listed.c: what the tool that is called says of its answer that it lists tools; NULL: it lists none. */
-const struct declared_unwrap *listed__by(const struct pair *pair);
 /* Whether the answer may be such a one. Takes: is_own: as reply__read; false: nobody knows whose answer it is. */
 bool listed__concerns(const struct pair *pair, bool is_own);
 /* Learns the tools of such an answer, and leaves out of it what the agent may not call. Takes: reply: just read, no error

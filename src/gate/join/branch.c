@@ -429,7 +429,8 @@ static void read_reply(struct branch *branch)
     }
 }
 
-void branch__late(struct branch *branch)
+/* Its time is over. */
+static void late(struct branch *branch)
 {
     branch->status = 0;
     broke(branch);
@@ -443,5 +444,5 @@ void branch__step(struct branch *branch)
         !is_held(branch))
         broke(branch);
     if (is_under_way(branch) && branch->due_us != 0 && branch->due_us <= join__now_us(branch->join))
-        branch__late(branch);
+        late(branch);
 }

@@ -132,7 +132,6 @@ void branch__start(struct branch *branch);      /* CALL, behind a session where 
 void branch__greet(struct branch *branch);      /* INIT alone */
 void branch__step(struct branch *branch);
 void branch__keep(struct branch *branch, struct span answer);
-void branch__late(struct branch *branch);       /* its time is over */
 
 /* ---- ask.c ---- */
 void ask__begin(struct join *join);

@@ -169,11 +169,7 @@ bool child__may_log(struct pipe_child *child);
     } while (0)
 
 /* ---- value.c ---- */
-/* Starts a program of PIPE_VALUE and has it told what it says. Takes: words: whose its texts are. Returns: NULL: `valued` was
- * called. */
-struct pipe_child *value__ask(struct desk *desk, const struct runner_command *program, struct runner_commands *words,
-                              value_fn valued, void *context);
-/* Likewise, and answers the gate. */
+/* Starts a program of PIPE_VALUE, and answers the gate with what it says. */
 void value__serve(struct desk *desk, const struct runner_command *program, struct runner_commands *words, int fd_take);
 void value__answer(struct pipe_child *run);     /* it has ended */
 void value__next(struct pipe_child *child);   /* asks for the next variable of its environment */

@@ -69,7 +69,9 @@ void value__answer(struct pipe_child *run)
     valued(run->valued_context, is_faulty ? SPAN_NONE : value, is_faulty ? fault : NULL);
 }
 
-struct pipe_child *value__ask(struct desk *desk, const struct runner_command *program, struct runner_commands *words,
+/* Starts a program of PIPE_VALUE and has it told what it says. Takes: words: whose its texts are. Returns: NULL: `valued` was
+ * called. */
+static struct pipe_child *ask(struct desk *desk, const struct runner_command *program, struct runner_commands *words,
                               value_fn valued, void *context)
 {
     const struct pipe_child_conf conf = {
@@ -114,7 +116,7 @@ void value__serve(struct desk *desk, const struct runner_command *program, struc
     if (at_work >= AT_WORK_MOST)
         answer_gate((void *)(intptr_t)fd_take, SPAN_NONE, "too many programs that say secrets are at work");
     else
-        (void)value__ask(desk, program, words, answer_gate, (void *)(intptr_t)fd_take);
+        (void)ask(desk, program, words, answer_gate, (void *)(intptr_t)fd_take);
 }
 
 /* ---- for the environment of a command ---- */
@@ -150,7 +152,7 @@ void value__next(struct pipe_child *child)
         child__cannot(child);
         return;
     }
-    child->asks_value = value__ask(child->desk, conf->values[child->known].program, conf->words, take_variable, child);
+    child->asks_value = ask(child->desk, conf->values[child->known].program, conf->words, take_variable, child);
 }
 
 /* The whole environment, with what was said in it. Returns: NULL: no memory. */

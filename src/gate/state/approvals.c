@@ -275,7 +275,7 @@ bool approvals_take(struct approvals *approvals, const struct question *question
     return true;
 }
 
-static struct approval *find_taken(struct approval_shard *shard, int64_t number)
+struct approval *approvals__taken(struct approval_shard *shard, int64_t number)
 {
     for (struct list *at = shard->taken.next; at != &shard->taken; at = at->next) {
         struct approval *approval = LIST_ENTRY(at, struct approval, taken);
@@ -286,16 +286,11 @@ static struct approval *find_taken(struct approval_shard *shard, int64_t number)
     return NULL;
 }
 
-bool approvals__is_taken(struct approval_shard *shard, int64_t number)
-{
-    return find_taken(shard, number) != NULL;
-}
-
 void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time_us)
 {
     for (uint32_t i = 0; i < marks->count; i++) {
         struct approval_shard *shard = approvals__lock(marks->of, marks->mark[i].scope);
-        struct approval *approval = find_taken(shard, marks->mark[i].number);
+        struct approval *approval = approvals__taken(shard, marks->mark[i].number);
 
         BUG_ON(approval == NULL || approval->state != APPROVAL_TAKEN);
         approval->state = APPROVAL_USED;
@@ -311,7 +306,7 @@ void approvals_give_back(struct approval_marks *marks)
 {
     for (uint32_t i = 0; i < marks->count; i++) {
         struct approval_shard *shard = approvals__lock(marks->of, marks->mark[i].scope);
-        struct approval *approval = find_taken(shard, marks->mark[i].number);
+        struct approval *approval = approvals__taken(shard, marks->mark[i].number);
 
         BUG_ON(approval == NULL || approval->state != APPROVAL_TAKEN);
         list_remove(&approval->taken);

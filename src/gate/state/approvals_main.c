@@ -235,7 +235,7 @@ enum code approvals_answer(struct approvals *approvals, const struct approval_an
     struct approval_shard *shard = approvals__lock(approvals, scope);
     enum code code = CODE_OK;
 
-    if (!approvals__is_taken(shard, answer->number))
+    if (approvals__taken(shard, answer->number) == NULL)
         code = put_answer(approvals, shard, scope, answer);
     approvals__unlock(shard);
     return code;

@@ -82,6 +82,6 @@ void approvals__unlink(struct approval_shard *shard, struct approval *approval);
 /* Charges one more ask that waits. Returns: false: that is more than the share. */
 bool approvals__charge(struct approvals *approvals, struct approval *approval);
 void approvals__set_state(struct approvals *approvals, struct approval *approval, enum approval_state state);
-bool approvals__is_taken(struct approval_shard *shard, int64_t number);
+struct approval *approvals__taken(struct approval_shard *shard, int64_t number); /* NULL: no call has taken it */
 
 #endif

@@ -135,7 +135,8 @@ static enum code print_line(FILE *to, struct doc **doc)
     return code;
 }
 
-void print_failure(int status, const char *format, va_list args)
+/* One line on stderr, `callgate: text`. */
+static void print_failure(int status, const char *format, va_list args)
 {
     struct doc *doc;
     char text[4096];

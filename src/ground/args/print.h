@@ -45,8 +45,6 @@ enum code print_source(struct span text);
 /* Whether from here on each failure is printed as one JSON object on a line of stderr: {"error": text, "status": the exit
  * status}, or for a place in a file {"error" or "warning": text, "file":, "line":, "column":}. */
 void print_failures_as_json(bool wanted);
-/* One line on stderr, `callgate: text`. */
-void print_failure(int status, const char *format, va_list args);
 
 /* Prints up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what to print in front of each text. */
 void print_faults(const struct faults *faults, const char *before);

@@ -406,7 +406,7 @@ static enum code run_kept(struct db *db, struct db_stmt **stmt, const char *sql)
 {
     enum code code = *stmt != NULL ? CODE_OK : db_prepare(db, sql, stmt);
 
-    return code == CODE_OK ? db_run_again(*stmt) : code;
+    return code == CODE_OK ? db_run(*stmt) : code;
 }
 
 void db_hold_back(struct db *db, bool holds)
@@ -504,7 +504,9 @@ enum code db_step(struct db_stmt *stmt)
     return result == SQLITE_DONE ? CODE_NOT_FOUND : db__code_of(result);
 }
 
-enum code db_run_again(struct db_stmt *stmt)
+/* As db_run, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. The
+ * bytes of a span may change between two runs. */
+static enum code run_again(struct db_stmt *stmt)
 {
     enum code code = db_step(stmt);
 
@@ -516,14 +518,14 @@ enum code db_run_again(struct db_stmt *stmt)
 
 enum code db_insert_again(struct db_stmt *stmt)
 {
-    enum code code = db_run_again(stmt);
+    enum code code = run_again(stmt);
 
     return code == CODE_OK && sqlite3_changes(stmt->db) != 1 ? CODE_IO : code;
 }
 
 enum code db_run(struct db_stmt *stmt)
 {
-    enum code code = db_run_again(stmt);
+    enum code code = run_again(stmt);
 
     (void)sqlite3_clear_bindings(stmt->handle);
     return code;

@@ -154,10 +154,8 @@ enum code db_step(struct db_stmt *stmt) MUST_USE;
 bool db_next(struct db_stmt **stmt, enum code *code);
 /* Runs to the end, expects no row, resets. */
 enum code db_run(struct db_stmt *stmt) MUST_USE;
-/* Likewise, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. The
- * bytes of a span may change between two runs. */
-enum code db_run_again(struct db_stmt *stmt) MUST_USE;
-/* Likewise an INSERT of one row; CODE_IO where it made none, whatever kept it from that. */
+/* Likewise an INSERT of one row, whose bindings stay for the next run: each span must live until its parameter is bound anew or
+ * cleared, and its bytes may change between two runs. CODE_IO where it made none, whatever kept it from that. */
 enum code db_insert_again(struct db_stmt *stmt) MUST_USE;
 void db_reset(struct db_stmt *stmt); /* and clears the bindings */
 

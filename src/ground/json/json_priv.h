@@ -132,9 +132,6 @@ bool json__read_string(struct json__reader *r, struct json__slice *slice);
 /* How many bytes more than its input a canonical document can need, because of the escaped separators. */
 size_t json__growth(struct span in);
 
-/* Writes a code point as it stands in canonical text, at most 6 bytes. Returns: how many. */
-size_t json__put_point(char *out, uint32_t point);
-
 /* Decodes canonical string bytes into `out`, which takes text.len bytes. Returns: how many. */
 size_t json__unescape(struct span text, char *out);
 

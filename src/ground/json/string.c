@@ -80,7 +80,8 @@ static char short_escape(uint32_t point)
     return point == '"' || point == '\\' ? (char)point : 0;
 }
 
-size_t json__put_point(char *out, uint32_t point)
+/* Writes a code point as it stands in canonical text, at most 6 bytes. Returns: how many. */
+static size_t put_point(char *out, uint32_t point)
 {
     static const char digits[] = "0123456789abcdef";
     char brief = short_escape(point);
@@ -179,7 +180,7 @@ static bool read_special(struct json__reader *r, bool *escaped)
         point = len == 2 ? 0x85 : 0x2000u + (r->at[2] & 0x3fu);
         r->at += len;
     }
-    len = json__put_point(written, point);
+    len = put_point(written, point);
     *escaped |= written[0] == '\\';
     return json__emit(r, written, len);
 }
@@ -329,9 +330,9 @@ static size_t put_special(const unsigned char *at, const unsigned char *end, cha
 
     *step = separator ? separator : 1;
     if (separator != 0)
-        return json__put_point(out, separator == 2 ? 0x85 : 0x2000u + (at[2] & 0x3fu));
+        return put_point(out, separator == 2 ? 0x85 : 0x2000u + (at[2] & 0x3fu));
     /* The reader refuses NUL in every spelling, so NUL is replaced as broken UTF-8 is. */
-    return json__put_point(out, *at >= 0x80 || *at == 0 ? 0xfffd : *at);
+    return put_point(out, *at >= 0x80 || *at == 0 ? 0xfffd : *at);
 }
 
 enum code json_write_string(struct buf *out, struct span text)

@@ -76,7 +76,8 @@ static void begin(struct schemer *s, struct condition *condition, enum condition
         schema__fail(s, CODE_LIMIT, "$ref", "the schema comes to more than 10,000 conditions");
 }
 
-void schema__label(struct schemer *s, struct condition *condition)
+/* Makes its label again. */
+static void label_again(struct schemer *s, struct condition *condition)
 {
     bool has_path = condition->kind == CONDITION_LEAF || condition->kind == CONDITION_EACH;
     struct span path = has_path ? condition->path.text : SPAN_NONE;
@@ -107,7 +108,7 @@ struct op *schema__leaf(struct schemer *s, struct condition *leaf, const struct 
     leaf->op_count = 1;
     if (path != NULL)
         leaf->path = *path;
-    schema__label(s, leaf);
+    label_again(s, leaf);
     return op;
 }
 
@@ -118,7 +119,7 @@ struct condition *schema__group(struct schemer *s, struct condition *group, enum
     begin(s, group, kind);
     group->members = members;
     group->count = members != NULL ? count : 0;
-    schema__label(s, group);
+    label_again(s, group);
     return members;
 }
 
@@ -161,7 +162,7 @@ static void end_body(struct schemer *s, struct schema_body *body, struct conditi
     struct condition *members;
 
     if (leaves)
-        schema__label(s, &body->leaf);
+        label_again(s, &body->leaf);
     if (leaves + body->part_count == 1) {
         *out = leaves ? body->leaf : body->parts[0];
         return;
@@ -309,7 +310,7 @@ static void take_ref(struct schemer *s, const struct json_node *schema, const st
     if (part == NULL)
         return;
     begin(s, part, CONDITION_ALL);
-    schema__label(s, part);
+    label_again(s, part);
     buf_init(&s->pointer, around.cap_bytes);
     buf_add_span(&s->pointer, unicode_is_deceptive(ref->text) ? SPAN_LIT("/...") : span_part(ref->text, 1, SIZE_MAX));
     part->members = refer(s, node);
@@ -459,7 +460,7 @@ static void compile_below(struct schemer *s, const struct json_node *node, const
     if (inner->kind == CONDITION_LEAF && path_is_root(&inner->path))
         *out = *inner;
     out->path = *path;
-    schema__label(s, out);
+    label_again(s, out);
 }
 
 void schema__at(struct schemer *s, const char *word, struct span name, const struct json_node *node,

@@ -78,7 +78,6 @@ struct condition *schema__group(struct schemer *s, struct condition *group, enum
  * path: the part of the value that it is about; NULL: all of it. */
 void schema__at(struct schemer *s, const char *word, struct span name, const struct json_node *node,
                 const struct path *path, struct condition *out);
-void schema__label(struct schemer *s, struct condition *condition); /* makes its label again */
 bool schema__asks_nothing(const struct condition *condition);
 
 /* A path of one step. */

@@ -60,6 +60,5 @@ void compiler_file_paths(struct compiler *c);
  * false; where it closes it is undecided. */
 enum truth file_places_truth(struct rule_walk *walk, const struct file_places *places, struct span text, bool opening);
 uint64_t file_places_cost(const struct file_places *places, struct span text);
-void file_places_sample(const struct file_places *places, struct samples *samples);
 
 #endif

@@ -284,7 +284,7 @@ static void sample_patterns(struct samples *samples, struct span folder, const s
         sample_below(samples, folder, between, patterns->pattern[i].read[FILE_WRITTEN], "");
 }
 
-void file_places_sample(const struct file_places *places, struct samples *samples)
+static void sample_places(const struct file_places *places, struct samples *samples)
 {
     for (uint32_t i = 0; i < places->count; i++)
         for (uint32_t k = 0; k < places->place[i]->under.count; k++) {
@@ -309,7 +309,7 @@ void file_places_sample(const struct file_places *places, struct samples *sample
 
 static void sample(const struct op *op, struct samples *samples)
 {
-    file_places_sample(op->terms, samples);
+    sample_places(op->terms, samples);
 }
 
 const struct operator operator__path = {
