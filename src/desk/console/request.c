@@ -27,7 +27,7 @@ bool request_read(const struct http_head *head, struct span body, struct arena *
     struct span rest = head->method == HTTP_METHOD_POST ? body : http_head_query(head);
     bool is_twice;
 
-    *request = (struct request){.head = head, .path = http_head_path(head), .query = http_head_query(head), .arena = arena};
+    *request = (struct request){.head = head, .path = http_head_path(head), .query = http_head_query(head)};
     while (rest.len > 0) {
         struct span value, name = span_cut(span_cut(rest, '&', &rest), '=', &value);
 

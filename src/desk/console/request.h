@@ -17,7 +17,6 @@
 struct request {
     const struct http_head *head;
     struct span path, query;
-    struct arena *arena;
     struct {
         struct span name, value;
     } fields[REQUEST_FIELDS_MAX];

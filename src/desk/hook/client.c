@@ -9,7 +9,6 @@
 struct event {
     const char *name;
     enum hook_event event;
-    bool has_failed;
     const char *tool; /* what the event is about, where it names no tool; NULL: it does */
     const char *members[3]; /* likewise: those that are the arguments; NULL-terminated */
     bool is_server;   /* the tool is a server's */
@@ -29,7 +28,7 @@ struct hook_client {
 static const struct event claude_events[] = {
     {.name = "PreToolUse", .event = HOOK_ASKS},
     {.name = "PostToolUse", .event = HOOK_REPORTS},
-    {.name = "PostToolUseFailure", .event = HOOK_REPORTS, .has_failed = true},
+    {.name = "PostToolUseFailure", .event = HOOK_REPORTS},
     {.name = NULL},
 };
 
@@ -41,7 +40,7 @@ static const struct event cursor_events[] = {
     {.name = "beforeReadFile", .event = HOOK_ASKS, .tool = "Read", .members = {"file_path"}},
     {.name = "beforeTabFileRead", .event = HOOK_ASKS, .tool = "TabRead", .members = {"file_path"}},
     {.name = "postToolUse", .event = HOOK_REPORTS},
-    {.name = "postToolUseFailure", .event = HOOK_REPORTS, .has_failed = true},
+    {.name = "postToolUseFailure", .event = HOOK_REPORTS},
     {.name = NULL},
 };
 
@@ -120,7 +119,7 @@ enum code hook_read(const struct json_node *root, const struct hook_client **cli
         return why_set(why, CODE_INVALID, "%s says nothing about a tool in its event `%.*s`; have it call `callgate hook` "
                        "before and after tools alone", (*client)->name, SPAN_ARG(span_part(name, 0, 64)));
     *said = (struct hook_said){
-        .event = event->event, .has_failed = event->has_failed, .root = root, .members = event->members,
+        .event = event->event, .root = root, .members = event->members,
         .tool = event->tool != NULL ? span_text(event->tool) : json_member_text(root, "tool_name"),
         .arguments = event->tool != NULL ? NULL : json_member(root, SPAN_LIT("tool_input")),
         .id = text_of(root, (*client)->id), .session = text_of(root, (*client)->session),

@@ -18,7 +18,6 @@ struct hook_client; /* one kind of client */
 
 struct hook_said {
     enum hook_event event;
-    bool has_failed;                   /* REPORTS: the client says so */
     struct span tool;
     bool is_asked_later;               /* another event of the same call is what the gate is asked about */
     bool is_servers;                   /* it is an MCP server's, and its name does not say so */

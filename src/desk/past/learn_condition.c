@@ -16,7 +16,6 @@ struct spot {
     bool in_array;
     bool optional; /* nothing may be there, and that is fine */
     unsigned depth; /* of groups */
-    const struct learn_kind *kind;
     unsigned *count;
 };
 
@@ -425,7 +424,7 @@ static void write_value(struct draft *draft, const struct shape *shape, const st
 unsigned draft__conditions(struct draft *draft, const struct learn_kind *kind)
 {
     unsigned count = 0;
-    const struct spot spot = {.kind = kind, .count = &count};
+    const struct spot spot = {.count = &count};
 
     if (kind->root->unbounded)
         return 0;

@@ -196,9 +196,6 @@ enum code known_of_policy(struct known *known, const struct policy *policy)
 
     for (uint32_t i = 0; i < policy->rule_count && code == CODE_OK; i++)
         code = add_match(known, &policy->rules[i].match);
-    for (const struct label *label = policy->labels; label != NULL && code == CODE_OK; label = label->next)
-        for (uint32_t i = 0; i < label->count && code == CODE_OK; i++)
-            code = add_match(known, &label->any[i]);
     return code;
 }
 

@@ -267,10 +267,8 @@ static enum code go_on_erasing(struct up *up, struct pg *pg, bool *more, struct 
         return CODE_OK;
     code = up_centre_erase(pg, &seq, &up->erases, why);
     *more = *more || up->erases;
-    if (seq != 0) {
+    if (seq != 0)
         log_info("fleet", "the centre has emptied what row %" PRId64 " erased", seq);
-        up->figures.erased_seq = seq;
-    }
     return code;
 }
 

@@ -21,7 +21,6 @@ struct up;
 /* How far it is. Numbers are rows' in the trail. */
 struct up_figures {
     int64_t shipped_seq; /* all up to here is at the centre, as was last known */
-    int64_t erased_seq;  /* the last event `erased` that the centre has followed since the start */
     int64_t lag_rows;    /* rows here that are not there */
     int64_t lag_us;      /* since when the first of them waits */
     uint64_t rows;       /* shipped since the start */

@@ -196,11 +196,9 @@ static const struct row_value *value_at(const struct walk_row *row, size_t at)
 
 static void note_row(struct up_batch *batch, const struct walk_row *row, int32_t day)
 {
-    static const int times[ROW_TABLES] = {[ROW_DECISION] = D_TIME, [ROW_OUTCOME] = O_TIME, [ROW_EVENT] = E_TIME};
     size_t i = 0;
 
     batch->last = row->seq;
-    batch->last_us = row->values[times[row->table]].number;
     batch->has_hash = row->hash.bytes.len == DIGEST_BYTES;
     if (batch->has_hash)
         memcpy(batch->hash, row->hash.bytes.at, DIGEST_BYTES);

@@ -36,7 +36,6 @@ struct up_batch {
     struct buf rows[ROW_TABLES];
     size_t counts[ROW_TABLES];
     int64_t first, last;              /* numbers; last < first: it has none */
-    int64_t last_us;                  /* the last one's time */
     unsigned char hash[DIGEST_BYTES]; /* the last one's */
     bool has_hash;                    /* false: it has none of that length, in a file that somebody changed */
     int32_t days[UP_DAYS_MAX];        /* in which they lie: days since 1970 */

@@ -76,12 +76,6 @@ void otlp_long(struct otlp_list *list, const char *name, struct span value)
     add_text(list, name, value, OTLP_LONG_BYTES);
 }
 
-void otlp_int(struct otlp_list *list, const char *name, int64_t value)
-{
-    begin_value(list, name, "intValue");
-    buf_addf(list->out, "\"%" PRId64 "\"}}", value);
-}
-
 void otlp_number(struct otlp_list *list, const char *name, struct span digits)
 {
     if (digits.at == NULL)

@@ -35,7 +35,6 @@ struct otlp_list otlp_list_begin(struct buf *out); /* writes `"attributes":[` */
 void otlp_list_end(struct otlp_list *list);
 void otlp_text(struct otlp_list *list, const char *name, struct span value); /* at == NULL: none */
 void otlp_long(struct otlp_list *list, const char *name, struct span value);
-void otlp_int(struct otlp_list *list, const char *name, int64_t value);
 void otlp_number(struct otlp_list *list, const char *name, struct span digits); /* a whole number as text; at == NULL: none */
 void otlp_true(struct otlp_list *list, const char *name);
 

@@ -39,7 +39,7 @@ enum code identity_path_read(const char *text, struct identity_path *path, struc
 {
     struct span rest = span_text(text);
 
-    *path = (struct identity_path){.text = text};
+    *path = (struct identity_path){.count = 0};
     if (!span_starts_with(rest, SPAN_LIT("$")) || rest.len == 1)
         return why_set(why, CODE_INVALID, "`%s` is no place in the claims; write $.sub, $.realm_access.roles or "
                        "$['https://acme.com/groups']", text);

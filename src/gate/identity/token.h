@@ -40,7 +40,6 @@ bool identity_is_token(struct span text);
 
 /* A place in the claims: `$.sub`, `$.realm_access.roles`, `$['https://acme.com/groups']`; no wildcards, no escapes. */
 struct identity_path {
-    const char *text;          /* as written */
     uint32_t count;            /* 0: no path */
     struct span steps[8];      /* into text */
 };

@@ -16,7 +16,6 @@ struct proxy_call {
     unsigned worker;         /* whose thread tells it */
     struct span upstream;
     struct span tenant;
-    struct span method;
     struct span tool;
     enum verdict_kind verdict;
     bool names_tool;         /* some rule names this tool, so it may be a label */

@@ -51,7 +51,6 @@ static const char *take_member(struct mcp_message *message, enum mcp__member mem
     case MEMBER_RESULT:
         return NULL;
     case MEMBER_ERROR:
-        message->is_error = true;
         return node->type == JSON_OBJECT ? NULL : "error is not an object";
     }
     return "an unknown member";

@@ -45,7 +45,6 @@ struct mcp_message {
     const struct mcp_method *of;    /* the table's line of the method; NULL: no table names it */
     const struct mcp_item *items;   /* subscriptions/listen: what it asks for by name; each is judged, too */
     uint32_t item_count;
-    bool is_error;                  /* a response with `error` */
     bool lasts;                     /* what answers it is a stream of messages without end */
     bool is_modern;
     bool opens_urls;                /* its client may be asked to have a person open an URL (elicitation, 2025-11-25 on): what

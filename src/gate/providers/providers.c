@@ -310,7 +310,7 @@ size_t providers_gauges(const struct providers *providers, struct providers_gaug
         const struct providers_source *source = &providers->sources[i];
 
         gauges[i] = (struct providers_gauges){source->provider->rules.name, source->keys, source->fetched_us, source->fetches,
-                                            source->failures, source->why.text};
+                                            source->failures};
     }
     return providers->source_count;
 }

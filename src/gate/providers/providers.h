@@ -50,7 +50,6 @@ struct providers_gauges {
     size_t keys;           /* 0: none are known */
     int64_t fetched_us;    /* when; 0: never */
     uint64_t fetches, failures;
-    const char *why;       /* the last failure, where it was the last fetch; else empty */
 };
 size_t providers_gauges(const struct providers *providers, struct providers_gauges gauges[IDENTITY_PROVIDERS_MAX]);
 

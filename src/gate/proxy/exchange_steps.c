@@ -411,7 +411,6 @@ static void report(struct pair *pair)
         .worker = pair->lane->worker.index,
         .upstream = exchange->label,
         .tenant = exchange->identity.tenant,
-        .method = exchange->call->asked.method,
         .tool = exchange->call->asked.tool,
         .verdict = verdict->kind == VERDICT_PERMIT && !exchange->call->is_permitted ? VERDICT_DENY : verdict->kind,
         .names_tool = exchange->call->policy != NULL &&

@@ -65,7 +65,6 @@ enum code store_keys_each(struct db *db, store_key_fn each, void *context, struc
  * has ended. */
 struct store_person_key {
     char name[136], roles[4096];
-    int64_t id;
 };
 enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, struct store_person_key *key,
                               struct why *why) MUST_USE;

@@ -133,7 +133,7 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
     "WITH said(id, granted, by, login, person, account, given_us, until_us, known, why) AS " \
     "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known, why FROM approval_answer " \
     "WHERE ask = ?1 UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5, ?6, '' WHERE ?5 > 0) " \
-    "SELECT by, login, person, account, given_us, until_us, known, why FROM said WHERE id IN (SELECT max(id) FROM said v " \
+    "SELECT by, login, person, given_us, until_us, known, why FROM said WHERE id IN (SELECT max(id) FROM said v " \
     "WHERE granted AND until_us > ?2 AND id > (SELECT coalesce(max(id), 0) FROM said WHERE NOT granted) AND " \
     "(person IS NOT NULL OR NOT EXISTS (SELECT 1 FROM said n WHERE n.account = v.account AND n.person IS NOT NULL)) " \
     "GROUP BY coalesce(lower(person), account)) ORDER BY id"
@@ -165,10 +165,10 @@ static enum code add_voice(struct store_voices *voices, struct buf *known, struc
     struct buf names;
 
     buf_init(&names, KNOWN_BYTES);
-    if (db_text(row, 6).at != NULL)
-        code = buf_put(&names, db_text(row, 6));
+    if (db_text(row, 5).at != NULL)
+        code = buf_put(&names, db_text(row, 5));
     for (size_t i = 0; i < voices->count; i++) {
-        if (share_a_name(buf_peek(&known[i]), db_text(row, 6))) {
+        if (share_a_name(buf_peek(&known[i]), db_text(row, 5))) {
             code = code == CODE_OK ? buf_put(&names, buf_peek(&known[i])) : code;
             buf_fini(&known[i]);
         } else {
@@ -184,11 +184,11 @@ static enum code add_voice(struct store_voices *voices, struct buf *known, struc
     known[kept] = names;
     voices->count = kept + 1;
     voice = &voices->of[kept];
-    *voice = (struct store_voice){.account = db_int(row, 3), .given_us = db_int(row, 4), .until_us = db_int(row, 5)};
+    *voice = (struct store_voice){.given_us = db_int(row, 3), .until_us = db_int(row, 4)};
     copy_text(voice->by, sizeof voice->by, db_text(row, 0));
     copy_text(voice->login, sizeof voice->login, db_text(row, 1));
     copy_text(voice->name, sizeof voice->name, db_text(row, 2));
-    copy_text(voice->why, sizeof voice->why, db_text(row, 7));
+    copy_text(voice->why, sizeof voice->why, db_text(row, 6));
     return CODE_OK;
 }
 

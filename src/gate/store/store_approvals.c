@@ -35,16 +35,15 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .id = db_int(row, 0), .digest = db_blob(row, 1), .rule_hash = db_blob(row, 2), .tenant = db_text(row, 3),
         .principal = db_text(row, 4), .upstream = db_text(row, 5), .method = db_text(row, 6), .tool = db_text(row, 7),
         .arguments = db_text(row, 8), .rule = db_text(row, 9), .rule_reason = db_text(row, 10), .client = db_text(row, 11),
-        .correlation = db_text(row, 12), .arguments_bytes = (uint64_t)db_int(row, 13),
-        .redacted = db_text(row, 14), .policy_version = db_int(row, 15), .gate = db_text(row, 16),
-        .decision = db_int(row, 17), .asked_us = db_int(row, 18), .seen_gate = db_text(row, 19),
-        .seen_decision = db_int(row, 20), .seen_us = db_int(row, 21), .times = db_int(row, 22),
+        .correlation = db_text(row, 12), .arguments_bytes = (uint64_t)db_int(row, 13), .redacted = db_text(row, 14),
+        .policy_version = db_int(row, 15), .gate = db_text(row, 16), .decision = db_int(row, 17), .asked_us = db_int(row, 18),
+        .seen_gate = db_text(row, 19), .seen_decision = db_int(row, 20), .seen_us = db_int(row, 21), .times = db_int(row, 22),
         .is_answered = !db_is_null(row, 23), .is_granted = db_int(row, 23) != 0, .given_us = db_int(row, 24),
         .until_us = db_int(row, 25), .given_by = db_text(row, 26), .login = db_text(row, 27), .why = db_text(row, 28),
         .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
-        .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
-        .authentication = db_text(row, 36), .needed = (uint32_t)db_int(row, 37),
-        .approvers = db_text(row, 38), .agent = db_text(row, 39), .via = db_text(row, 40), .session = db_text(row, 41),
+        .target = db_text(row, 32), .query = db_text(row, 33), .params = db_text(row, 34), .authentication = db_text(row, 35),
+        .needed = (uint32_t)db_int(row, 36), .approvers = db_text(row, 37), .agent = db_text(row, 38), .via = db_text(row, 39),
+        .session = db_text(row, 40),
     };
 }
 
@@ -52,7 +51,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
     "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
     "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
-    "used_by, target, " query ", " params ", authentication, needed, approvers, agent, via, session "
+    "target, " query ", " params ", authentication, needed, approvers, agent, via, session "
 
 #define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
 #define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"

@@ -42,7 +42,6 @@ struct store_approval {
     struct span given_by, login, why;
     struct span claimed_by;           /* the gate that may use it; at == NULL: none yet */
     int64_t used_us, used_decision;   /* used_us 0: not; decision 0: which one is not known */
-    struct span used_by;
 };
 
 const char *store_approval_state_text(enum store_approval_state state); /* "waiting", "approved" ... */
@@ -84,7 +83,7 @@ void store_approvals_restrict(const struct store_person *person);
 struct store_voices {
     struct store_voice {
         char by[520], why[4004], login[ACTOR_BYTES], name[ACTOR_BYTES];
-        int64_t account, given_us, until_us;
+        int64_t given_us, until_us;
     } of[STORE_VOICES_MAX];
     size_t count;
 };

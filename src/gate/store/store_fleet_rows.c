@@ -208,7 +208,6 @@ struct moved {
 };
 
 struct numbering {
-    const struct json_node *rows;
     struct moved *moved;
     size_t count;
     struct buf *out;
@@ -295,7 +294,7 @@ static size_t count_rows(const struct json_node *rows)
 enum code store_fleet_number(struct db *db, const struct json_node *rows, struct store_fleet_number *number, struct buf *out,
                              struct why *why)
 {
-    struct numbering numbering = {.rows = rows, .out = out, .moved = mem_array(count_rows(rows), sizeof(struct moved))};
+    struct numbering numbering = {.out = out, .moved = mem_array(count_rows(rows), sizeof(struct moved))};
     enum code code = numbering.moved != NULL ? CODE_OK : CODE_NOMEM;
 
     number->first = 0;

@@ -62,13 +62,12 @@ enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, s
     enum code code;
 
     digest_of(text, plain);
-    code = db_find(db, "SELECT k.id, k.principal, k.roles FROM agent_key k WHERE k.digest = ?1 AND k.roles IS NOT NULL AND "
+    code = db_find(db, "SELECT k.principal, k.roles FROM agent_key k WHERE k.digest = ?1 AND k.roles IS NOT NULL AND "
                    "(k.expires_us IS NULL OR k.expires_us > ?2) AND k.id NOT IN (SELECT key FROM agent_key_revocation)",
                    DB_VALUES(db_of_blob(span_of(plain, sizeof plain)), db_of_int(now_us)), &row);
     if (code == CODE_OK) {
-        key->id = db_int(row, 0);
-        (void)snprintf(key->name, sizeof key->name, "%.*s", SPAN_ARG(db_text(row, 1)));
-        (void)snprintf(key->roles, sizeof key->roles, "%.*s", SPAN_ARG(db_text(row, 2)));
+        (void)snprintf(key->name, sizeof key->name, "%.*s", SPAN_ARG(db_text(row, 0)));
+        (void)snprintf(key->roles, sizeof key->roles, "%.*s", SPAN_ARG(db_text(row, 1)));
     }
     db_finalize(&row);
     if (code == CODE_NOT_FOUND)

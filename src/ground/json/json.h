@@ -93,7 +93,6 @@ struct json_event {
     enum json_event_kind kind; /* BEGIN and END for arrays and objects */
     enum json_type type;
     uint32_t depth;            /* 0: the root value */
-    uint32_t index;            /* place among its siblings, from 0 */
     struct span key;           /* decoded member name; empty for elements and the root; valid during the call */
     struct span text;          /* SCALAR: decoded string, or a number's lexeme; valid during the call */
     struct span raw;           /* SCALAR and END: canonical bytes; valid during the call */

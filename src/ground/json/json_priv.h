@@ -61,7 +61,6 @@ struct json__frame {
     size_t begin;
     size_t member;
     struct json__slice key; /* the container's own name */
-    uint32_t index;
 };
 
 struct json__reader {

@@ -147,7 +147,7 @@ static bool send_scalar(struct json__reader *r, enum json_type type, size_t begi
 {
     const struct json__frame *top = r->top;
     struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
-                               .index = top->count, .end = json__offset(r), .member = r->member,
+                               .end = json__offset(r), .member = r->member,
                                .raw = json__view(r, begin, json__offset(r))};
     bool has_text = type == JSON_NUMBER ||
                     (type == JSON_STRING && (r->rules->text_depth == 0 || r->depth <= r->rules->text_depth));
@@ -257,7 +257,7 @@ static inline enum json__place place_of(struct json__reader *r)
 static bool send_end(struct json__reader *r, const struct json__frame *ended)
 {
     struct json_event event = {.kind = JSON_EVENT_END, .type = ended->is_object ? JSON_OBJECT : JSON_ARRAY,
-                               .depth = r->depth, .index = ended->index, .begin = ended->begin,
+                               .depth = r->depth, .begin = ended->begin,
                                .end = json__offset(r), .member = ended->member,
                                .raw = json__view(r, ended->begin, json__offset(r))};
 
@@ -287,12 +287,11 @@ static enum read_step end_container(struct json__reader *r)
 static bool send_begin(struct json__reader *r, enum json_type type, size_t begin)
 {
     struct json__frame *outer = r->top, *next = outer + 1;
-    struct json_event event = {.kind = JSON_EVENT_BEGIN, .type = type, .depth = r->depth, .index = outer->count,
+    struct json_event event = {.kind = JSON_EVENT_BEGIN, .type = type, .depth = r->depth,
                                .begin = begin, .end = begin, .member = r->member};
 
     next->member = r->member;
     next->key = r->key;
-    next->index = outer->count;
     if (!send_event(r, &event, &r->key, outer->is_object))
         return false;
     (void)begins_tree(r);

@@ -252,7 +252,7 @@ static void combine(struct judging_answer *judging, struct answer_verdict *verdi
             continue;
         if (verdict->rule_count < ANSWER_RULES_MAX)
             verdict->rules[verdict->rule_count] = (struct answer_rule){
-                .id = rule->id, .written = rule->answer, .effect = one->effect, .why = one->why, .monitor = rule->monitor};
+                .id = rule->id, .effect = one->effect, .monitor = rule->monitor};
         verdict->rule_count++;
         verdict->has_monitor |= rule->monitor;
         if (outweighs(one->effect, one, monitored))
@@ -268,7 +268,6 @@ static void combine(struct judging_answer *judging, struct answer_verdict *verdi
         return;
     verdict->effect = first->effect;
     verdict->rule = first->rule->id;
-    verdict->rule_reason = first->rule->reason;
     verdict->say = first->rule->say;
     verdict->why = first->why;
     verdict->undecided = first->undecided;
@@ -278,7 +277,7 @@ static void withhold(struct answer_verdict *verdict, enum answer_why why)
 {
     verdict->effect = verdict->monitor_effect = ANSWER_WITHHOLD;
     verdict->why = why;
-    verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
+    verdict->rule = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
     verdict->edits = NULL;
     verdict->edit_count = 0;
 }

@@ -8,8 +8,6 @@
 struct asking {
     struct rule_walk *walk;
     const struct condition *leaf;
-    op_found_fn found; /* NULL: only whether it holds is asked */
-    void *context;
     enum truth truth;
     bool any, is_decided;
 };

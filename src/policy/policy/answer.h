@@ -40,8 +40,7 @@ enum answer_why {
 #define ANSWER_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
 struct answer_rule {
     struct span id;
-    enum answer_effect written, effect; /* `written`: the rule's own effect; `effect`: what it came to */
-    enum answer_why why;
+    enum answer_effect effect; /* what it came to */
     bool monitor; /* the rule only monitors: it would have had the effect */
 };
 
@@ -60,7 +59,6 @@ struct answer_edit {
 struct answer_verdict {
     enum answer_effect effect;
     struct span rule;        /* that decides: of those with this effect the one with the smallest id; at == NULL: none */
-    struct span rule_reason; /* the author's `reason:`, for the audit */
     struct span say;         /* the author's `say:`, for the agent */
     enum answer_why why;     /* of that rule */
     struct span undecided;   /* "rule-id: condition" of its first undecided condition; or empty */

@@ -39,7 +39,7 @@ struct known_detector { /* one of a file's `detectors` */
     struct detector detector;
     const struct detector *list; /* itself, alone */
     const struct detector_set *set;
-    bool is_shared, is_pumped, is_affordable;
+    bool is_pumped, is_affordable;
     const char *example; /* where it is not affordable */
 };
 

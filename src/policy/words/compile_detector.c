@@ -184,7 +184,6 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     made->detector.check = word >= 0 ? detector_checks[word] : NULL;
     if (finds != NULL && finds->type == YAML_LIST && finds->count > 0)
         made->detector.example = compiler_copy(c, finds->child->text);
-    made->is_shared = compiler_shared(yaml_root(c->tree), "detectors") != NULL;
     return c->no_memory || c->faults->added > faults ? NULL : made;
 }
 

@@ -83,7 +83,7 @@ TEST_CASE(test_sharing)
     assert_int_equal(compile_two(SHARED("key_[0-9]{1,3}"), USER("[key]"), &second), CODE_OK);
     assert_true(span_equals(first->rules[0].people.rule_hash, swapped->rules[0].people.rule_hash));
     assert_false(span_equals(first->rules[0].people.rule_hash, second->rules[0].people.rule_hash)); /* approvals are bound to it */
-    assert_true(span_is(first->detectors->detector.name, "key") && first->detectors->is_shared && first->detectors->next == NULL);
+    assert_true(span_is(first->detectors->detector.name, "key") && first->detectors->next == NULL);
     assert_int_equal(diff_new(first, second, &diff), CODE_OK);
     for (size_t i = 0; i < diff->change_count; i++)
         told |= span_is(diff->changes[i].rule, "r");
