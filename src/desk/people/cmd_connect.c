@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate connect: people's own accounts at servers. What needs the network is the gate's: these commands leave it a row in
  * the store, and wait for what it writes there. */
-#include "people/own.h"
 
 #include "args/print.h"
 #include "base/ascii.h"
@@ -237,7 +236,7 @@ int cmd_connect_list(const struct asked *asked)
     if (code == CODE_OK)
         code = db_select(db, SELECT_ACCOUNTS "WHERE (?1 OR e.id IS NULL) AND (NOT ?2 OR (a.tenant = ?3 AND a.principal = ?4)) "
                          "AND (?5 IS NULL OR a.upstream = ?5) ORDER BY a.id",
-                         DB_VALUES(db_of_int(asked->all), db_of_int(own_alone()), db_of_text(actor.tenant),
+                         DB_VALUES(db_of_int(asked->all), db_of_int(command_is_own()), db_of_text(actor.tenant),
                                    db_of_text(actor.principal), db_of_text(span_text(asked->upstream))), &row);
     while (db_next(&row, &code)) {
         struct doc *doc = doc_of(row);
@@ -258,15 +257,12 @@ int cmd_connect_list(const struct asked *asked)
 /* Returns: CODE_DENIED: it is another's. */
 static enum code check_own(struct db *db, int64_t account, const struct actor *actor, struct why *why)
 {
-    struct db_stmt *row = NULL;
-    const bool only_own = own_alone();
-    enum code code = only_own ? db_find(db, "SELECT tenant = ?2 AND principal = ?3 FROM account WHERE id = ?1",
-                                        DB_VALUES(db_of_int(account), db_of_text(actor->tenant),
-                                                  db_of_text(actor->principal)), &row) : CODE_OK;
-    const bool is_others = only_own && (code == CODE_NOT_FOUND || (code == CODE_OK && db_int(row, 0) == 0));
+    int64_t is_own = 0;
+    enum code code = command_is_own() ? db_number(db, "SELECT tenant = ?2 AND principal = ?3 FROM account WHERE id = ?1",
+                                             DB_VALUES(db_of_int(account), db_of_text(actor->tenant),
+                                                       db_of_text(actor->principal)), &is_own) : CODE_OK;
 
-    db_finalize(&row);
-    if (is_others)
+    if (code == CODE_OK && command_is_own() && is_own == 0)
         return why_set(why, CODE_DENIED, "account %" PRId64 " is none of yours; `callgate connect list` lists them", account);
     return db_why(why, code, db, "reading the store");
 }

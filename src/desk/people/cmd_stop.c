@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate stop, resume and stops: whose calls do not go on, whatever the policy says. */
-#include "people/own.h"
 #include "people/stop_names.h"
 
 #include "args/print.h"
@@ -37,7 +36,8 @@ static struct doc *doc_of(struct db_stmt *row)
     actor_name(actor);
     doc_int(doc, "stop", db_int(row, 0));
     doc_text(doc, "state", is_lifted ? SPAN_LIT("lifted") : is_over ? SPAN_LIT("over") : SPAN_LIT("stands"));
-    doc_bool(doc, "liftable", !is_lifted && !is_over && (!own_alone() || span_is(db_text(row, 9), actor))); /* by who asks */
+    /* by who asks */
+    doc_bool(doc, "liftable", !is_lifted && !is_over && (!command_is_own() || span_is(db_text(row, 9), actor)));
     for (int by = 0; by < STOP_BY_COUNT; by++) {
         doc_text_or_null(doc, stop_by_text[by], db_text(row, by + 1));
         is_all = is_all && db_is_null(row, by + 1);
@@ -173,7 +173,7 @@ static enum code end_one(struct db *db, int64_t id, struct span actor, struct sp
 {
     struct db_stmt *stop;
     enum code code = db_find(db, "SELECT made_by FROM stop WHERE id = ?1", DB_VALUES(db_of_int(id)), &stop);
-    bool is_others = code == CODE_OK && own_alone() && !span_equals(db_text(stop, 0), actor);
+    bool is_others = code == CODE_OK && command_is_own() && !span_equals(db_text(stop, 0), actor);
 
     db_finalize(&stop);
     if (code == CODE_NOT_FOUND)

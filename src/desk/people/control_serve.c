@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process beside the gate that takes people's commands, and one more for each command. */
 #include "people/control.h"
-#include "people/own.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
 
@@ -282,8 +281,7 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     }
     if ((granted & ~(PEOPLE_DECIDES_TENANTS | PEOPLE_DECIDES_OWN)) == 0)
         restrict_approvals(rights);
-    if ((granted & PEOPLE_BIT(PEOPLE_ADMINS)) == 0)
-        own_restrict();
+    asker.guest.is_own = (granted & PEOPLE_BIT(PEOPLE_ADMINS)) == 0;
     reads_some = command->is_of_audit && (granted & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_BIT(PEOPLE_AUTHORS))) == 0;
     if (reads_some) /* an author who is no auditor has no tenants */
         audit_restrict(rights->tenants, rights->tenant_count);

@@ -400,6 +400,11 @@ bool command_is_guests(void)
     return guest != NULL;
 }
 
+bool command_is_own(void)
+{
+    return guest != NULL && guest->is_own;
+}
+
 bool command_goes_on(void)
 {
     return guest == NULL || guest->goes_on == NULL || guest->goes_on();

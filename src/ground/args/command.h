@@ -143,9 +143,11 @@ struct command_guest {
     struct actor actor;
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
     bool (*goes_on)(void); /* of a command that follows; NULL: it does */
+    bool is_own;           /* he may touch what is his own alone: what was stopped in his name, his principal's accounts */
 };
 void command_serve(const struct command_guest *guest);
 bool command_is_guests(void);
+bool command_is_own(void); /* and of one who may touch his own alone */
 /* Whether who gives a command that follows may still give it: asked at each look. Returns: false after a complaint. */
 bool command_goes_on(void);
 
