@@ -22,24 +22,6 @@ TAKE_IN(enrol_schema, "schema/fleet.sql");
 
 /* ---- the connection ---- */
 
-static enum code read_password(const char *path, struct buf *text, struct why *why)
-{
-    char line[PASSWORD_BYTES];
-    enum code code;
-
-    if (path == NULL)
-        return CODE_OK;
-    if (strcmp(path, "-") != 0)
-        return file_read(path, FILE_SECRET, PASSWORD_BYTES, text, why);
-    if (isatty(STDIN_FILENO))
-        fprintf(stderr, "the password: ");
-    if (fgets(line, sizeof line, stdin) == NULL)
-        return why_set(why, CODE_INVALID, "standard input holds no password");
-    code = buf_add_text(text, line);
-    mem_wipe(line, sizeof line);
-    return code;
-}
-
 static enum code read_server(struct enrol *enrol, struct why *why)
 {
     struct pg_rows *rows = NULL;
@@ -70,7 +52,8 @@ enum code enrol_open(const struct asked *asked, struct enrol *enrol, struct why 
     memset(enrol, 0, sizeof *enrol);
     buf_init(&password, PASSWORD_BYTES);
     buf_wipes(&password);
-    code = read_password(asked->password_file, &password, why);
+    code = asked->password_file == NULL ? CODE_OK
+           : command_secret(asked->password_file, FILE_SECRET, PASSWORD_BYTES, "password", &password, why);
     if (code == CODE_OK) {
         place.password = span_part(buf_peek(&password), 0, span_find(buf_peek(&password), '\n'));
         code = pg_open(&place, "callgate fleet", &enrol->pg, why);

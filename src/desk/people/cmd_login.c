@@ -99,22 +99,6 @@ static int try_and_keep(const struct login_kept *kept, const struct asked *asked
 
 /* ---- by a key ---- */
 
-static enum code read_key(const char *path, struct buf *text, struct why *why)
-{
-    char line[512]; /* of a pipe or a terminal: neither is a file, and neither need end */
-    enum code code;
-
-    if (strcmp(path, "-") != 0)
-        return file_read(path, FILE_ANY, LOGIN_BYTES, text, why);
-    if (isatty(STDIN_FILENO))
-        fprintf(stderr, "the key: ");
-    if (fgets(line, sizeof line, stdin) == NULL)
-        return why_set(why, CODE_INVALID, "standard input holds no key; give it as `callgate key create` printed it");
-    code = buf_add_text(text, line);
-    mem_wipe(line, sizeof line);
-    return code;
-}
-
 static int log_in_by_key(const char *socket, const struct asked *asked)
 {
     struct login_kept kept = {.socket = span_text(socket)};
@@ -125,7 +109,7 @@ static int log_in_by_key(const char *socket, const struct asked *asked)
 
     buf_init(&text, LOGIN_BYTES);
     buf_wipes(&text);
-    code = read_key(asked->key_file, &text, &why);
+    code = command_secret(asked->key_file, FILE_ANY, LOGIN_BYTES, "key", &text, &why);
     kept.key = span_part(buf_peek(&text), 0, span_find(buf_peek(&text), '\n'));
     if (code != CODE_OK)
         status = complain_why(code, &why);

@@ -2,8 +2,8 @@
 #include "args/command.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/num.h"
-#include "os/file.h"
 #include "unicode/unicode.h"
 
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 
 #define WORDS_MAX 64
 #define SYNOPSIS_BYTES 512
+#define SECRET_BYTES 1024
 #define DURATION_MAX_MS (UINT64_C(100) * 366 * 86400 * 1000) /* a hundred years */
 
 static const struct command_guest *guest; /* NULL: the command is given by who runs the process */
@@ -413,6 +414,26 @@ bool command_goes_on(void)
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why)
 {
     return guest != NULL ? guest->read(path, max_bytes, out, why) : file_read(path, FILE_ANY, max_bytes, out, why);
+}
+
+enum code command_secret(const char *path, enum file_kind kind, size_t max_bytes, const char *what, struct buf *out,
+                         struct why *why)
+{
+    char line[SECRET_BYTES];
+    enum code code;
+
+    if (strcmp(path, "-") != 0)
+        return file_read(path, kind, max_bytes, out, why);
+    if (isatty(STDIN_FILENO))
+        print_safely(stderr, "the %s: ", what);
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return why_set(why, CODE_INVALID, "standard input holds no %s; give it as one line", what);
+    if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n') /* the rest of the line would be missing */
+        code = why_set(why, CODE_INVALID, "standard input's line with the %s is longer than %zu bytes", what, sizeof line - 2);
+    else
+        code = buf_add_text(out, line);
+    mem_wipe(line, sizeof line);
+    return code;
 }
 
 void actor_add_alias(struct actor *actor, struct span name)

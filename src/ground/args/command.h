@@ -11,6 +11,7 @@
 #include "args/print.h"
 #include "base/buf.h"
 #include "base/why.h"
+#include "os/file.h"
 #include "os/person.h"
 
 #include <stdbool.h>
@@ -153,5 +154,9 @@ bool command_goes_on(void);
 
 /* Appends a file of whoever gives the command. Errors: as file_read. */
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
+/* Appends a file with a secret in it, or where its path is "-" a line of standard input, a pipe or a terminal: neither is a
+ * file, and neither need end. Takes: kind: of the file; what: "key", as somebody is asked for; out: which wipes. */
+enum code command_secret(const char *path, enum file_kind kind, size_t max_bytes, const char *what, struct buf *out,
+                         struct why *why) MUST_USE;
 
 #endif
