@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "state/approvals.h"
 #include "store/store.h"
+#include "store/store_approvals.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -341,20 +342,20 @@ static enum code list_wishes(struct approvals_way *way, struct wish wishes[AT_ON
 /* It is this node's, and the gate may hand it to its workers; or another one's, and is used for us. */
 static enum code settle(struct approvals_way *way, const struct wish *wish, struct span taken_by, struct why *why)
 {
-    const struct db_value values[] = {db_of_int(wish->ask), db_of_text(taken_by), db_of_int(clock_wall_us())};
+    const struct db_value ask = db_of_int(wish->ask);
     bool is_ours = span_is(taken_by, way->self->name);
     enum code code = store_begin(way->store, why);
 
     if (code != CODE_OK)
         return code;
     code = is_ours ? db_change(way->store, "INSERT INTO approval_claim(ask, gate, since_us, audit_seq) SELECT ask, gate, "
-                               "since_us, audit_seq FROM fleet_wish WHERE ask = ?1 ON CONFLICT (ask) DO NOTHING", values, 1)
-                   : db_change(way->store, "INSERT INTO approval_use(ask, gate, decision, used_us) VALUES (?1, ?2, NULL, ?3) "
-                               "ON CONFLICT (ask) DO NOTHING", values, 3);
+                               "since_us, audit_seq FROM fleet_wish WHERE ask = ?1 ON CONFLICT (ask) DO NOTHING", &ask, 1)
+                   : store_approval_use(way->store, taken_by,
+                                        &(struct approval_use){.number = wish->ask, .used_us = clock_wall_us()}, why);
     if (code == CODE_OK && is_ours)
-        code = db_change(way->store, "INSERT INTO fleet_word(kind, of) VALUES ('use', ?1) ON CONFLICT DO NOTHING", values, 1);
+        code = db_change(way->store, "INSERT INTO fleet_word(kind, of) VALUES ('use', ?1) ON CONFLICT DO NOTHING", &ask, 1);
     if (code == CODE_OK)
-        code = db_change(way->store, "DELETE FROM fleet_wish WHERE ask = ?1", values, 1);
+        code = db_change(way->store, "DELETE FROM fleet_wish WHERE ask = ?1", &ask, 1);
     return store_end(way->store, code, "claiming an approval", why);
 }
 

@@ -173,16 +173,12 @@ static enum code take_answer(struct db *store, const struct said *said, struct w
     return code;
 }
 
-static enum code take_use(struct db *store, const struct said *said)
+static enum code take_use(struct db *store, const struct said *said, struct why *why)
 {
-    int64_t ask;
-    enum code code = find_ask(store, said, &ask);
+    struct approval_use use = {.used_us = said->heard->now_us};
+    enum code code = find_ask(store, said, &use.number);
 
-    if (code != CODE_OK)
-        return code;
-    return db_change(store, "INSERT INTO approval_use(ask, gate, decision, used_us) VALUES (?1, ?2, NULL, ?3) "
-                     "ON CONFLICT (ask) DO NOTHING",
-                     DB_VALUES(db_of_int(ask), db_of_text(said->node), db_of_int(said->heard->now_us)));
+    return code == CODE_OK ? store_approval_use(store, said->node, &use, why) : code;
 }
 
 static enum code take_said(struct db *store, const struct said *said, struct why *why)
@@ -196,7 +192,7 @@ static enum code take_said(struct db *store, const struct said *said, struct why
         return code;
     if (span_is(said->kind, word_kinds[WORD_ASK]))
         return take_ask(store, said, why);
-    return span_is(said->kind, word_kinds[WORD_ANSWER]) ? take_answer(store, said, why) : take_use(store, said);
+    return span_is(said->kind, word_kinds[WORD_ANSWER]) ? take_answer(store, said, why) : take_use(store, said, why);
 }
 
 enum code word_take(struct db *store, const struct member *self, const struct word_heard *heard, struct why *why)

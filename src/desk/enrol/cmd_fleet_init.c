@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DAY_MS UINT64_C(86400000)
 #define SIX_MONTHS_MS (184 * DAY_MS)
@@ -63,11 +62,9 @@ static enum code put_schema(struct enrol *enrol, struct why *why)
     return code;
 }
 
-/* The file first: a fleet whose key nobody has is of no use. */
 static enum code make_fleet(const struct asked *asked, struct enrol *enrol, struct why *why)
 {
     struct buf text;
-    bool unknown = false;
     enum code code = pg_begin(enrol->pg, why);
 
     if (code == CODE_OK)
@@ -79,13 +76,7 @@ static enum code make_fleet(const struct asked *asked, struct enrol *enrol, stru
     buf_init(&text, MEMBER_FILE_BYTES);
     buf_wipes(&text);
     code = fleet_key_write(enrol->key, &text);
-    code = enrol_write(asked->output, &text, code, why);
-    if (code != CODE_OK)
-        return code;
-    code = pg_commit(enrol->pg, &unknown, why);
-    if (code != CODE_OK && !unknown)
-        (void)unlink(asked->output);
-    return code;
+    return enrol_commit(enrol, asked->output, &text, code, why);
 }
 
 int cmd_fleet_init(const struct asked *asked)

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BAD_NAME "\"%.80s\" is no node's name; write small letters, digits and dashes, 63 at most"
 #define SQL_BYTES 1024
@@ -109,11 +108,9 @@ static enum code put_into_roster(const struct asked *asked, struct enrol *enrol,
     return enrol_put_roster(enrol, asked->why, &member->roster_text, member->roster_signature, why);
 }
 
-/* The file before the commit: it would be of no use without the role, and the role of none without it. */
 static enum code join(const struct asked *asked, struct enrol *enrol, struct member *member, struct why *why)
 {
     struct buf text;
-    bool unknown = false;
     enum code code = pg_begin(enrol->pg, why);
 
     if (code == CODE_OK && !member->is_reader)
@@ -125,12 +122,7 @@ static enum code join(const struct asked *asked, struct enrol *enrol, struct mem
     buf_init(&text, MEMBER_FILE_BYTES);
     buf_wipes(&text);
     code = member_write(member, &text);
-    code = enrol_write(asked->output, &text, code, why);
-    if (code != CODE_OK)
-        return code;
-    code = pg_commit(enrol->pg, &unknown, why);
-    if (code != CODE_OK && !unknown)
-        (void)unlink(asked->output);
+    code = enrol_commit(enrol, asked->output, &text, code, why);
     if (code == CODE_OK && !member->is_reader)
         enrol_note_roster(asked, enrol);
     return code;

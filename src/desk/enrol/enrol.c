@@ -221,12 +221,19 @@ enum code enrol_database(const struct asked *asked, char **url, struct why *why)
     return code == CODE_OK ? CODE_OK : why_before(why, code, "--database");
 }
 
-enum code enrol_write(const char *path, struct buf *text, enum code code, struct why *why)
+enum code enrol_commit(struct enrol *enrol, const char *path, struct buf *text, enum code code, struct why *why)
 {
+    bool unknown = false;
+
     if (code == CODE_OK)
         code = file_create(path, 0600, buf_peek(text), why);
     else
         code = why_set(why, code, "%s: cannot be made: %s", path, code_text(code));
     buf_fini(text);
+    if (code != CODE_OK)
+        return code;
+    code = pg_commit(enrol->pg, &unknown, why);
+    if (code != CODE_OK && !unknown)
+        (void)unlink(path);
     return code;
 }

@@ -45,7 +45,9 @@ void enrol_note_roster(const struct asked *asked, struct enrol *enrol);
 
 /* Sets the fleet's URL as nodes have it: --database, or that of --admin without its user. *url is the caller's (mem_free). */
 enum code enrol_database(const struct asked *asked, char **url, struct why *why) MUST_USE;
-/* Writes a file that holds secrets, which must not be there yet, and wipes the text. Takes: code: of the text's writer. */
-enum code enrol_write(const char *path, struct buf *text, enum code code, struct why *why) MUST_USE;
+/* Writes a file that holds secrets, which must not be there yet, and commits the caller's transaction: the file before, since
+ * it would be of no use without what is at the centre, and that of none without it. Takes: text: which wipes, and is ended
+ * here; code: of the text's writer. */
+enum code enrol_commit(struct enrol *enrol, const char *path, struct buf *text, enum code code, struct why *why) MUST_USE;
 
 #endif

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,20 +124,8 @@ static int connect_to(const struct control_talk *talk, int *fd)
 static bool send_head(int fd, const struct control_head *head, const struct control_talk *talk)
 {
     const int handed[] = {talk->out, talk->err};
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof handed)];
-    } control = {0};
-    struct iovec part = {(void *)(uintptr_t)head, sizeof *head};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
 
-    cmsg->cmsg_level = SOL_SOCKET;
-    cmsg->cmsg_type = SCM_RIGHTS;
-    cmsg->cmsg_len = CMSG_LEN(sizeof handed);
-    memcpy(CMSG_DATA(cmsg), handed, sizeof handed);
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *head;
+    return local_hand(fd, span_of(head, sizeof *head), handed, 2) == CODE_OK;
 }
 
 /* Behind the login, where there is one, all but where the configuration is, which has said its word: the gate has its own. */

@@ -43,8 +43,9 @@ static enum code describe(const struct sign_key *key, struct span origin, struct
     return code == CODE_OK ? note_key_write(origin, public, out) : code;
 }
 
-/* The text of the last checkpoint, which begins with the log's name. */
-static enum code last_checkpoint(const struct rotation_of_key *task, struct buf *text, struct why *why)
+/* Appends the text of the first row. Nothing is said of a question that finds none, or fails. */
+static enum code read_one(const struct rotation_of_key *task, const char *sql, const struct db_value *values, size_t count,
+                          struct buf *text, struct why *why)
 {
     struct db *db;
     struct db_stmt *stmt = NULL;
@@ -52,39 +53,35 @@ static enum code last_checkpoint(const struct rotation_of_key *task, struct buf 
 
     if (code != CODE_OK)
         return code;
-    code = db_find(db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, &stmt);
+    code = db_find(db, sql, values, count, &stmt);
     if (code == CODE_OK)
         code = buf_add_span(text, db_text(stmt, 0));
-    else
-        (void)why_set(why, code, "%s: holds no checkpoint yet; start the gate once", task->serve.conf->audit.database);
     db_finalize(&stmt);
     db_close(&db);
     return code;
 }
 
+/* The text of the last checkpoint, which begins with the log's name. */
+static enum code last_checkpoint(const struct rotation_of_key *task, struct buf *text, struct why *why)
+{
+    enum code code = read_one(task, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, text, why);
+
+    return code == CODE_OK || why->text[0] != '\0' ? code
+           : why_set(why, code, "%s: holds no checkpoint yet; start the gate once", task->serve.conf->audit.database);
+}
+
 /* Another key than `new` that the file names, where the old one gave no word for it. */
 static enum code find_lost(struct rotation_of_key *task, struct why *why)
 {
-    const char *path = task->serve.conf->audit.database;
-    struct db *db;
-    struct db_stmt *stmt = NULL;
-    enum code code = trail_open_as(path, DB_LOOK, &db, why);
+    enum code code = read_one(task, "SELECT json_extract(detail, '$.key') AS key FROM event WHERE kind = 'checkpoint_key' AND "
+                              "json_valid(detail) AND key IS NOT ?1 AND NOT EXISTS (SELECT 1 FROM event WHERE "
+                              "kind = 'checkpoint_key' AND json_valid(detail) AND json_extract(detail, '$.key') = ?1 AND "
+                              "json_extract(detail, '$.note') IS NOT NULL) ORDER BY seq DESC LIMIT 1",
+                              DB_VALUES(db_of_text(buf_peek(&task->new))), &task->old, why);
 
-    if (code != CODE_OK)
-        return code;
-    code = db_find(db, "SELECT json_extract(detail, '$.key') AS key FROM event WHERE kind = 'checkpoint_key' AND "
-                   "json_valid(detail) AND key IS NOT ?1 AND NOT EXISTS (SELECT 1 FROM event WHERE "
-                   "kind = 'checkpoint_key' AND json_valid(detail) AND json_extract(detail, '$.key') = ?1 AND "
-                   "json_extract(detail, '$.note') IS NOT NULL) ORDER BY seq DESC LIMIT 1",
-                   DB_VALUES(db_of_text(buf_peek(&task->new))), &stmt);
-    if (code == CODE_OK)
-        code = buf_add_span(&task->old, db_text(stmt, 0));
-    else if (code == CODE_NOT_FOUND)
-        (void)why_set(why, CODE_INVALID, "%s: no key was lost: %s is the one that signed before; leave --lost out", path,
-                      task->serve.conf->audit.checkpoint_key);
-    db_finalize(&stmt);
-    db_close(&db);
-    return code;
+    return code != CODE_NOT_FOUND || why->text[0] != '\0' ? code
+           : why_set(why, code, "%s: no key was lost: %s is the one that signed before; leave --lost out",
+                     task->serve.conf->audit.database, task->serve.conf->audit.checkpoint_key);
 }
 
 /* Writes `start`, what has to be said, and at its end `stop`, signed with the key that stands there. */

@@ -67,10 +67,10 @@ static int url_value_of(char c)
     return c == '+' || c == '/' ? -1 : base64_value(c);
 }
 
-/* Without padding. */
-static enum code decode(struct span text, int (*value_in)(char c), struct buf *out)
+/* Takes: letters: how many of the text are; what is none is passed over where it is loose. */
+static enum code decode(struct span text, size_t letters, int (*value_in)(char c), bool is_loose, struct buf *out)
 {
-    size_t rest = text.len % 4, len = text.len / 4 * 3 + (rest == 0 ? 0 : rest - 1), written = 0;
+    size_t rest = letters % 4, len = letters / 4 * 3 + (rest == 0 ? 0 : rest - 1), written = 0;
     unsigned held = 0, bits = 0;
     enum code code;
     char *at;
@@ -83,6 +83,8 @@ static enum code decode(struct span text, int (*value_in)(char c), struct buf *o
     for (size_t i = 0; i < text.len; i++) {
         int value = value_in(text.at[i]);
 
+        if (value < 0 && is_loose)
+            continue;
         if (value < 0)
             return CODE_INVALID; /* the reserved bytes are not committed */
         held = held << 6 | (unsigned)value;
@@ -92,7 +94,7 @@ static enum code decode(struct span text, int (*value_in)(char c), struct buf *o
             at[written++] = (char)(held >> bits & 0xff);
         }
     }
-    if ((held & ((1u << bits) - 1)) != 0) /* bits that no encoder sets: a second spelling */
+    if (!is_loose && (held & ((1u << bits) - 1)) != 0) /* bits that no encoder sets: a second spelling */
         return CODE_INVALID;
     buf_commit(out, len);
     return CODE_OK;
@@ -104,12 +106,12 @@ enum code base64_decode(struct span text, struct buf *out)
         return CODE_INVALID;
     for (int i = 0; i < 2 && text.len > 0 && text.at[text.len - 1] == '='; i++)
         text.len--;
-    return decode(text, value_of, out);
+    return decode(text, text.len, value_of, false, out);
 }
 
 enum code base64url_decode(struct span text, struct buf *out)
 {
-    return decode(text, url_value_of, out);
+    return decode(text, text.len, url_value_of, false, out);
 }
 
 static bool is_blank(char c)
@@ -137,29 +139,7 @@ static bool is_loose(struct span text, size_t *letters)
 
 enum code base64_decode_loose(struct span text, struct buf *out)
 {
-    size_t letters, len, written = 0;
-    unsigned held = 0, bits = 0;
-    enum code code;
-    char *at;
+    size_t letters;
 
-    if (!is_loose(text, &letters))
-        return CODE_INVALID;
-    len = letters / 4 * 3 + (letters % 4 == 0 ? 0 : letters % 4 - 1);
-    code = buf_reserve(out, len, &at);
-    if (code != CODE_OK)
-        return code;
-    for (size_t i = 0; i < text.len; i++) {
-        int value = base64_value(text.at[i]);
-
-        if (value < 0)
-            continue;
-        held = held << 6 | (unsigned)value;
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            at[written++] = (char)(held >> bits & 0xff);
-        }
-    }
-    buf_commit(out, written);
-    return CODE_OK;
+    return is_loose(text, &letters) ? decode(text, letters, base64_value, true, out) : CODE_INVALID;
 }
