@@ -85,15 +85,7 @@ static enum code cut(const struct cutting *cutting, const struct json_node *elem
 
 static enum code cut_member(const struct cutting *cutting, const struct json_node *member)
 {
-    size_t begin = (size_t)(member->raw.at - cutting->document.at), len;
-    struct buf key;
-    enum code code;
-
-    buf_init(&key, SIZE_MAX / 2);
-    code = json_write_string(&key, member->key);
-    len = buf_len(&key) + 1; /* its colon */
-    buf_fini(&key);
-    return code == CODE_OK ? json_edits_cut(cutting->edits, begin - len, begin + member->raw.len) : code;
+    return json_edits_cut_member(cutting->edits, cutting->document, member);
 }
 
 static bool is_domains(struct span key)

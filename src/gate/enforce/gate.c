@@ -64,17 +64,46 @@ void gate_shared_free(struct gate_shared **shared)
     mem_free(gone);
 }
 
-void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
+/* Puts what workers go by from now on into its place in *shared. Returns: what stood there, the caller's. */
+static void *publish(struct gate_shared *shared, void *place, void *take)
 {
-    struct policy *old;
+    void *old;
 
     lock_take(&shared->lock);
-    old = shared->policy;
-    shared->policy = policy_take;
+    memcpy(&old, place, sizeof old); /* a pointer of any type */
+    memcpy(place, &take, sizeof take);
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
     lock_give(&shared->lock);
+    return old;
+}
+
+void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
+{
+    struct policy *old = publish(shared, &shared->policy, policy_take);
+
     policy_unref(&old);
     gate_announce_policy(shared, NULL);
+}
+
+void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
+{
+    struct identity_keys *old = publish(shared, &shared->keys, keys_take);
+
+    identity_keys_unref(&old);
+}
+
+void gate_publish_definitions(struct gate_shared *shared, struct definition_set *set_take)
+{
+    struct definition_set *old = publish(shared, &shared->accepted, set_take);
+
+    definition_set_unref(&old);
+}
+
+void gate_publish_stops(struct gate_shared *shared, struct stops *stops_take)
+{
+    struct stops *old = publish(shared, &shared->stops, stops_take);
+
+    stops_unref(&old);
 }
 
 void gate_hold_back(struct gate_shared *shared, bool is_starting)
@@ -85,30 +114,6 @@ void gate_hold_back(struct gate_shared *shared, bool is_starting)
 void gate_withhold(struct gate_shared *shared, enum reason reason)
 {
     atomic_store_explicit(&shared->withheld, (int)reason, memory_order_release);
-}
-
-void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
-{
-    struct identity_keys *old;
-
-    lock_take(&shared->lock);
-    old = shared->keys;
-    shared->keys = keys_take;
-    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    lock_give(&shared->lock);
-    identity_keys_unref(&old);
-}
-
-void gate_publish_definitions(struct gate_shared *shared, struct definition_set *set_take)
-{
-    struct definition_set *old;
-
-    lock_take(&shared->lock);
-    old = shared->accepted;
-    shared->accepted = set_take;
-    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    lock_give(&shared->lock);
-    definition_set_unref(&old);
 }
 
 struct gate_state *gate_state_of(struct gate_shared *shared)

@@ -9,18 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void gate_publish_stops(struct gate_shared *shared, struct stops *stops_take)
-{
-    struct stops *old;
-
-    lock_take(&shared->lock);
-    old = shared->stops;
-    shared->stops = stops_take;
-    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    lock_give(&shared->lock);
-    stops_unref(&old);
-}
-
 /* What ends something, or is answered by the gate itself, stays open: nobody is kept from giving up. */
 static bool is_ending(const struct question *asked)
 {

@@ -6,7 +6,6 @@
 #include "crypto/digest.h"
 #include "http/media.h"
 #include "http/writer.h"
-#include "os/local.h"
 
 #define OWN_ID SPAN_LIT("\"callgate\"") /* of an `initialize` that the agent has not sent */
 
@@ -37,22 +36,11 @@ void branch__fini(struct branch *branch)
 static bool dial(struct branch *branch)
 {
     struct join *join = branch->join;
-    struct stream *own = NULL, *theirs = NULL;
-    int ends[2];
+    struct stream *own, *theirs;
 
     leg_drop(&branch->leg);
-    if (local_pair(ends) != CODE_OK)
+    if (join__streams(&own, &theirs) != CODE_OK)
         return false;
-    if (sock_stream_new(ends[0], &own) != CODE_OK) {
-        sock_close(&ends[0]);
-        sock_close(&ends[1]);
-        return false;
-    }
-    if (sock_stream_new(ends[1], &theirs) != CODE_OK) {
-        sock_close(&ends[1]);
-        stream_close(&own);
-        return false;
-    }
     if (!lane_serve(join->lane, join->lent, join__server(branch), theirs)) {
         stream_close(&own);
         return false;

@@ -295,28 +295,38 @@ static struct join *join_new(struct pair *pair)
     return join;
 }
 
+enum code join__streams(struct stream **own, struct stream **theirs)
+{
+    int ends[2];
+    enum code code = local_pair(ends);
+
+    *own = *theirs = NULL;
+    if (code != CODE_OK)
+        return code;
+    code = sock_stream_new(ends[0], own);
+    if (code == CODE_OK)
+        code = sock_stream_new(ends[1], theirs);
+    if (*own == NULL)
+        sock_close(&ends[0]);
+    if (*theirs == NULL)
+        sock_close(&ends[1]);
+    if (code != CODE_OK)
+        stream_close(own);
+    return code;
+}
+
 enum code join_dial(struct pair *pair, struct stream **stream)
 {
     struct join *join = join_new(pair);
-    struct stream *own = NULL;
-    int ends[2] = {-1, -1};
-    enum code code = join != NULL ? local_pair(ends) : CODE_NOMEM;
+    struct stream *own;
+    enum code code = join != NULL ? join__streams(&own, stream) : CODE_NOMEM;
 
-    *stream = NULL;
-    if (code == CODE_OK)
-        code = sock_stream_new(ends[0], stream);
-    if (code == CODE_OK)
-        code = sock_stream_new(ends[1], &own);
     if (code == CODE_OK) {
         leg_open(&join->front, own);
         leg_ready(&join->front, LOOP_READ);
         return CODE_OK;
     }
-    if (*stream == NULL && ends[0] != -1)
-        sock_close(&ends[0]);
-    if (ends[1] != -1)
-        sock_close(&ends[1]);
-    stream_close(stream);
+    *stream = NULL;
     if (join != NULL)
         worker_bury(&pair->lane->worker, &join->connection);
     return code;

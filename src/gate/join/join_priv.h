@@ -120,6 +120,7 @@ void join__event(struct join *join, struct span json);
 void join__open_stream(struct join *join);
 void join__stay(struct join *join); /* sends a comment where a stream is open, so that the agent sees that somebody is there */
 void join__end_stream(struct join *join);
+enum code join__streams(struct stream **own, struct stream **theirs) MUST_USE; /* of which each is the other's end */
 /* Reads a message into a tree, which lies in `text` and `trees` until the next one is read. NULL: it cannot be read, or
  * there is no memory. */
 const struct json_node *join__read(struct join *join, struct span json);

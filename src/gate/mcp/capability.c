@@ -45,10 +45,10 @@ enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct
         return CODE_OK;
     /* An array or a text is taken out, too: a server that only looks for the word would find it there. */
     if (object->type == JSON_ARRAY || object->type == JSON_STRING)
-        return mcp__cut_member(editing, object);
+        return json_edits_cut_member(editing->edits, editing->document, object);
     for (const struct json_node *member = object->child; member != NULL && code == CODE_OK; member = member->next)
         if (!is_kept(editing->rules, member->key))
-            code = mcp__cut_member(editing, member);
+            code = json_edits_cut_member(editing->edits, editing->document, member);
         else if (holds_others(member->key))
             code = mcp__cut_capabilities(editing, member);
     return code;

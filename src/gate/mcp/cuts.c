@@ -3,19 +3,6 @@
 
 #define OWN_META "dev.callgate/"
 
-enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_node *member)
-{
-    size_t begin = (size_t)(member->raw.at - buf_peek(editing->canonical).at), len;
-    struct buf key;
-    enum code code;
-
-    buf_init(&key, SIZE_MAX / 2);
-    code = json_write_string(&key, member->key);
-    len = buf_len(&key) + 1;
-    buf_fini(&key);
-    return code == CODE_OK ? json_edits_cut(editing->edits, begin - len, begin + member->raw.len) : code;
-}
-
 enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct json_edits *edits)
 {
     if (event->kind == JSON_EVENT_BEGIN)

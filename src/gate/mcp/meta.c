@@ -28,10 +28,10 @@ static enum code find_in_meta(const struct mcp__editing *editing, const struct j
     enum code code = CODE_OK;
 
     if ((pass == MCP_META_NONE && !is_modern) || (pass != MCP_META_PASS && meta->type != JSON_OBJECT))
-        return mcp__cut_member(editing, meta);
+        return json_edits_cut_member(editing->edits, editing->document, meta);
     for (const struct json_node *member = meta->child; member != NULL && code == CODE_OK; member = member->next)
         if ((pass == MCP_META_KNOWN && !is_known(member->key)) || (pass == MCP_META_NONE && !is_mandatory(member->key)))
-            code = mcp__cut_member(editing, member);
+            code = json_edits_cut_member(editing->edits, editing->document, member);
         else if (json_key_is_like(member->key, SPAN_LIT(MCP__CAPABILITIES)))
             code = mcp__cut_capabilities(editing, member);
     return code;
@@ -42,7 +42,8 @@ static enum code find_in_answers(const struct mcp__editing *editing, const struc
 {
     const struct json_node *own = json_member(answers, SPAN_LIT(MCP__OWN_QUESTION));
 
-    return own == NULL ? CODE_OK : mcp__cut_member(editing, answers->count == 1 ? answers : own);
+    return own == NULL ? CODE_OK
+                       : json_edits_cut_member(editing->edits, editing->document, answers->count == 1 ? answers : own);
 }
 
 static enum code find_cuts(const struct mcp__editing *editing, const struct json_node *root)
@@ -66,7 +67,7 @@ enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *r
                     struct arena *arena)
 {
     struct json_edits edits;
-    struct mcp__editing editing = {rules, canonical, &edits};
+    struct mcp__editing editing = {rules, buf_peek(canonical), &edits};
     enum code code;
 
     json_edits_init(&edits);

@@ -44,12 +44,10 @@ enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json
 
 struct mcp__editing {
     const struct mcp_read_rules *rules;
-    const struct buf *canonical; /* into which the tree points */
+    struct span document; /* into which the tree points */
     struct json_edits *edits;
 };
 
-/* A member with its key, which stands right before the value in canonical bytes. */
-enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_node *member) MUST_USE;
 /* capability.c: cuts what no rule could permit out of this object. */
 enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct json_node *object) MUST_USE;
 

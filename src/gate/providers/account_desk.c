@@ -315,28 +315,11 @@ size_t account__find_url(struct account_desk *desk, const struct outgoing *outgo
 void account__post(struct talk *talk, const char *url, const struct outgoing_wish *wish)
 {
     const struct outgoing *outgoing = talk->of->outgoing;
-    struct buf form, authorization;
-    struct web_header headers[] = {{SPAN_LIT("Content-Type"), SPAN_LIT("application/x-www-form-urlencoded")},
-                                   {SPAN_LIT("Accept"), SPAN_LIT("application/json")},
-                                   {SPAN_LIT("Authorization"), SPAN_NONE}};
-    struct web_request request = {.url = span_text(url), .headers = headers, .header_count = 3, .tls = outgoing->provider->tls,
-                                  .body_max_bytes = ACCOUNT__BODY_BYTES, .done = answered, .context = talk};
     struct why why = {""};
     enum code code;
 
-    buf_init(&form, 4 * ACCOUNT__BODY_BYTES);
-    buf_init(&authorization, ACCOUNT__BODY_BYTES);
-    buf_wipes(&form);
-    buf_wipes(&authorization);
-    code = outgoing_write_request(outgoing, wish, outgoing->entries->value, &form, &authorization);
-    headers[2].value = buf_peek(&authorization);
-    request.header_count -= buf_is_empty(&authorization);
-    request.body = buf_peek(&form);
     talk->asked_us = clock_wall_us();
-    if (code == CODE_OK)
-        code = web_begin(talk->desk->ways.web, &request, &why);
-    buf_fini(&form);
-    buf_fini(&authorization);
+    code = outgoing_post(&talk->desk->ways, span_text(url), outgoing, wish, outgoing->entries->value, answered, talk, &why);
     if (code != CODE_OK)
         account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, why.text[0] != '\0' ? why.text : code_text(code));
 }

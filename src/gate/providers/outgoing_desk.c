@@ -18,7 +18,6 @@
 
 #define RETRY_US INT64_C(5000000)    /* a fetch that failed is not tried again before */
 #define PARKED_US INT64_C(10000000)  /* how long a fetch may wait for metadata and keys */
-#define BODY_BYTES ((size_t)64 << 10)
 
 struct outgoing_desk {
     struct outgoing_ways ways;
@@ -265,28 +264,11 @@ static void answered(void *context, struct web_answer *answer)
 
 static void post(struct fetch *fetch, struct span url, struct span secret)
 {
-    struct buf form, authorization;
-    struct web_header headers[] = {{SPAN_LIT("Content-Type"), SPAN_LIT("application/x-www-form-urlencoded")},
-                                   {SPAN_LIT("Accept"), SPAN_LIT("application/json")},
-                                   {SPAN_LIT("Authorization"), SPAN_NONE}};
-    struct web_request request = {.url = url, .headers = headers, .header_count = 3, .tls = fetch->outgoing->provider->tls,
-                                  .body_max_bytes = BODY_BYTES, .done = answered, .context = fetch};
     struct why why = {""};
     enum code code;
 
-    buf_init(&form, LOOKUP_PAYLOAD_MAX * 3);
-    buf_init(&authorization, LOOKUP_PAYLOAD_MAX);
-    buf_wipes(&form);
-    buf_wipes(&authorization);
-    code = outgoing_write_request(fetch->outgoing, &fetch->wish, secret, &form, &authorization);
-    headers[2].value = buf_peek(&authorization);
-    request.header_count -= buf_is_empty(&authorization);
-    request.body = buf_peek(&form);
     fetch->asked_us = clock_wall_us();
-    if (code == CODE_OK)
-        code = web_begin(fetch->desk->ways.web, &request, &why);
-    buf_fini(&form);
-    buf_fini(&authorization);
+    code = outgoing_post(&fetch->desk->ways, url, fetch->outgoing, &fetch->wish, secret, answered, fetch, &why);
     if (code != CODE_OK)
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, why.text[0] != '\0' ? why.text : code_text(code));
 }

@@ -36,4 +36,9 @@ struct outgoing_ways {
     void (*stored)(void *context); /* accounts were written; main */
 };
 
+/* Asks a provider for a token. Takes: secret: the client's. From CODE_OK on it is web's until `done` was called. */
+enum code outgoing_post(const struct outgoing_ways *ways, struct span url, const struct outgoing *outgoing,
+                        const struct outgoing_wish *wish, struct span secret, web_done_fn done, void *context,
+                        struct why *why) MUST_USE;
+
 #endif

@@ -7,8 +7,6 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,15 +20,12 @@ static void become_control(void *context, int end)
 {
     static const char *const places[] = {"callgate", "../../bin/callgate", NULL}; /* as built; as installed */
     const struct conf *conf = context;
-    char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256], word[] = CONTROL_WORD;
+    char word[] = CONTROL_WORD;
     char *const argv[] = {(char[]){"callgate"}, word, (char *)(uintptr_t)conf->path, (char *)(uintptr_t)conf->store,
                           (char *)(uintptr_t)conf->audit.database, NULL};
 
-    if (end != CONTROL_GATE_FD || fcntl(end, F_SETFD, 0) != 0)
-        return;
-    process_become(places, argv, path);
-    (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
-    (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
+    if (end == CONTROL_GATE_FD)
+        process_become_with(places, argv, end);
 }
 
 enum code serve__start_control(struct serve *serve, struct why *why)

@@ -123,16 +123,14 @@ static void become_runner(void *context, int end)
 {
     static const char *const places[] = {"callgate-runner", NULL}; /* as built, and as installed */
     const struct start *start = context;
-    char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256], word[] = RUNNER_WORD;
+    char word[] = RUNNER_WORD;
     char *const argv[] = {(char[]){"callgate"}, word, (char *)(uintptr_t)start->path,
                           start->is_verbose ? (char[]){"debug"} : (char[]){"info"}, NULL};
 
-    if (end != RUNNER_FD || fcntl(end, F_SETFD, 0) != 0)
+    if (end != RUNNER_FD)
         return;
     sock_descriptor_limit_restore();
-    process_become(places, argv, path);
-    (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
-    (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
+    process_become_with(places, argv, end);
 }
 
 /* Memory that neither side can make shorter, which would end the other at its next look. */

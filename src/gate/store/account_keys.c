@@ -59,6 +59,7 @@ static enum code read_file(const char *path, bool may_make, struct account_keys 
     enum code code;
 
     buf_init(&text, 2 * TEXT_BYTES);
+    buf_wipes(&text);
     code = file_read(path, FILE_SECRET, TEXT_BYTES, &text, why);
     if (code == CODE_NOT_FOUND && may_make) {
         random_bytes(keys->key[0], SEAL_KEY_BYTES);
@@ -69,8 +70,6 @@ static enum code read_file(const char *path, bool may_make, struct account_keys 
     }
     if (code == CODE_OK)
         code = parse(path, buf_peek(&text), keys, why);
-    if (text.block != NULL)
-        mem_wipe(text.block, text.size);
     buf_fini(&text);
     return code;
 }

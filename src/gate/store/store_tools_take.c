@@ -8,13 +8,28 @@
 
 #define TOOLS_MAX 8192 /* of a route, and one for the NULL behind them */
 
+/* Takes: room: of which `count` are taken, for one more than these. Returns: CODE_OK with *kept, where there are some, NULL at
+ * its end. */
+static enum code keep(struct route_names *names, const char **room, size_t count, const char *const **kept)
+{
+    const char **all = count > 0 ? arena_alloc(&names->arena, (count + 1) * sizeof *all) : NULL;
+
+    room[count] = NULL;
+    if (count == 0)
+        return CODE_OK;
+    if (all == NULL)
+        return CODE_NOMEM;
+    memcpy(all, room, (count + 1) * sizeof *all);
+    *kept = all;
+    return CODE_OK;
+}
+
 /* The arguments that any stored definition of the tool has, NULL at the end; *args NULL: none says any.
  * Takes: room: for TOOLS_MAX. */
 static enum code take_args(struct db *db, struct route_names *names, struct span upstream, const char *tool, const char **room,
                            const char *const **args)
 {
     struct db_stmt *stmt = NULL;
-    const char **kept;
     size_t count = 0;
     enum code code = db_select(db, "SELECT DISTINCT k.key FROM definition d, json_each(d.body, '$.inputSchema.properties') k "
                                "WHERE d.tool = ?1 AND (d.upstream = ?2 OR ?2 IS NULL)",
@@ -28,14 +43,7 @@ static enum code take_args(struct db *db, struct route_names *names, struct span
             code = CODE_NOMEM;
     }
     db_finalize(&stmt);
-    room[count] = NULL;
-    if (count == 0 || code != CODE_OK)
-        return code;
-    *args = kept = arena_alloc(&names->arena, (count + 1) * sizeof *kept);
-    if (kept == NULL)
-        return CODE_NOMEM;
-    memcpy(kept, room, (count + 1) * sizeof *kept);
-    return CODE_OK;
+    return code == CODE_OK ? keep(names, room, count, args) : code;
 }
 
 /* Of all tools of the route. Takes: room: for TOOLS_MAX. */
@@ -58,7 +66,6 @@ static enum code take_one(struct db *db, struct route_names *names, struct polic
     struct span name = span_text(route->name);
     bool is_one = glob_is_literal(name);
     struct db_stmt *stmt = NULL;
-    const char **kept;
     size_t count = 0;
     enum code code = db_select(db, "SELECT upstream, tool FROM listed_tool WHERE upstream = ?1 OR ?1 IS NULL ORDER BY 2",
                                DB_VALUES(db_of_text(is_one ? name : SPAN_NONE)), &stmt);
@@ -73,15 +80,9 @@ static enum code take_one(struct db *db, struct route_names *names, struct polic
             code = CODE_NOMEM;
     }
     db_finalize(&stmt);
-    tools[count] = NULL;
-    if (count == 0 || code != CODE_OK)
-        return code;
-    kept = arena_alloc(&names->arena, (count + 1) * sizeof *kept);
-    if (kept == NULL)
-        return CODE_NOMEM;
-    memcpy(kept, tools, (count + 1) * sizeof *kept);
-    route->tools = kept;
-    return take_all_args(db, names, route, count, tools);
+    if (code == CODE_OK)
+        code = keep(names, tools, count, &route->tools);
+    return code == CODE_OK && count > 0 ? take_all_args(db, names, route, count, tools) : code;
 }
 
 enum code store_tools_take(struct db *db, struct route_names *names, struct why *why)

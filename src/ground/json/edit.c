@@ -46,6 +46,20 @@ enum code json_edits_cut(struct json_edits *edits, size_t begin, size_t end)
     return add(edits, begin, end, buf_len(&edits->texts), true);
 }
 
+/* Its key stands right before the value in canonical bytes. */
+enum code json_edits_cut_member(struct json_edits *edits, struct span document, const struct json_node *member)
+{
+    size_t begin = (size_t)(member->raw.at - document.at), len;
+    struct buf key;
+    enum code code;
+
+    buf_init(&key, SIZE_MAX / 2);
+    code = json_write_string(&key, member->key);
+    len = buf_len(&key) + 1; /* its colon */
+    buf_fini(&key);
+    return code == CODE_OK ? json_edits_cut(edits, begin - len, begin + member->raw.len) : code;
+}
+
 enum code json_edits_put(struct json_edits *edits, size_t begin, size_t end, struct span json)
 {
     size_t at = buf_len(&edits->texts);

@@ -130,6 +130,8 @@ void json_edits_init(struct json_edits *edits);
 void json_edits_fini(struct json_edits *edits);
 /* Leaves out a member from its key on, or an element; with one comma where it has a neighbour. */
 enum code json_edits_cut(struct json_edits *edits, size_t begin, size_t end) MUST_USE;
+/* The same of a member of a tree over the document. */
+enum code json_edits_cut_member(struct json_edits *edits, struct span document, const struct json_node *member) MUST_USE;
 /* Puts canonical JSON in the place of a value; json_edits_say puts a string with this text there. */
 enum code json_edits_put(struct json_edits *edits, size_t begin, size_t end, struct span json) MUST_USE;
 enum code json_edits_say(struct json_edits *edits, size_t begin, size_t end, struct span text) MUST_USE;

@@ -287,15 +287,22 @@ void process_become(const char *const *places, char *const *argv, char path[PROC
     }
 }
 
-static _Noreturn void be_kept(const char *const *places, char *const *argv, int end, pid_t parent)
+void process_become_with(const char *const *places, char *const *argv, int end)
 {
     char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256];
 
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && fcntl(end, F_SETFD, 0) == 0) {
+    if (fcntl(end, F_SETFD, 0) != 0)
+        return;
+    process_become(places, argv, path);
+    (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
+    (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
+}
+
+static _Noreturn void be_kept(const char *const *places, char *const *argv, int end, pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent) {
         sock_descriptor_limit_restore();
-        process_become(places, argv, path);
-        (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
-        (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
+        process_become_with(places, argv, end);
     }
     _exit(127);
 }

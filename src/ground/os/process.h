@@ -69,5 +69,7 @@ _Noreturn void process_keep(const char *const *places, char *const *argv, int en
  * Returns: where none could be started, with errno and the place that was tried last. */
 #define PROCESS_PATH_BYTES 8192
 void process_become(const char *const *places, char *const *argv, char path[PROCESS_PATH_BYTES]);
+/* The same with `end` as the program's own, through which whoever started this process is told where there is none. */
+void process_become_with(const char *const *places, char *const *argv, int end);
 
 #endif

@@ -24,18 +24,6 @@ struct fate {
 static struct fate fates[64];
 static size_t fate_count;
 
-static size_t member_begin(const struct document *d, const struct json_node *node)
-{
-    size_t begin = (size_t)(node->raw.at - buf_peek(&d->canon).at), len;
-    struct buf key;
-
-    buf_init(&key, 100);
-    assert_int_equal(json_write_string(&key, node->key), CODE_OK);
-    len = buf_len(&key) + 1;
-    buf_fini(&key);
-    return begin - len;
-}
-
 static void mark(const struct document *d, const struct json_node *node, bool is_member, bool is_root, struct json_edits *edits)
 {
     size_t begin = (size_t)(node->raw.at - buf_peek(&d->canon).at), end = begin + node->raw.len;
@@ -48,8 +36,10 @@ static void mark(const struct document *d, const struct json_node *node, bool is
         fate->kind = WRITTEN;
     for (const struct json_node *child = node->child; child != NULL; child = child->next)
         mark(d, child, node->type == JSON_OBJECT, false, edits);
-    if (fate->kind == LEFT_OUT) /* behind what lies in it */
-        assert_int_equal(json_edits_cut(edits, is_member ? member_begin(d, node) : begin, end), CODE_OK);
+    if (fate->kind == LEFT_OUT && is_member) /* behind what lies in it */
+        assert_int_equal(json_edits_cut_member(edits, buf_peek(&d->canon), node), CODE_OK);
+    else if (fate->kind == LEFT_OUT)
+        assert_int_equal(json_edits_cut(edits, begin, end), CODE_OK);
     else if (fate->kind == WRITTEN)
         assert_int_equal(json_edits_say(edits, begin, end, span_text(fate->text)), CODE_OK);
 }
