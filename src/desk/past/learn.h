@@ -40,9 +40,9 @@ struct learn_sum {
 enum code learn_write(struct learn *learn, struct span name, uint64_t min_calls, struct buf *out,
                       struct learn_sum *sum) MUST_USE;
 
-/* learn_add for every call of the range in these files, the oldest first. *range is narrowed to what was there when it began.
+/* learn_add for every call of the range in the trail, the oldest first. *range is narrowed to what was there when it began.
  * Takes: progress: as of replay_conf; NULL: none. */
-enum code learn_read(struct learn *learn, const char *const *files, size_t file_count, struct recorded_range *range,
+enum code learn_read(struct learn *learn, const struct trail *trail, struct recorded_range *range,
                      void (*progress)(void *context, uint64_t done, uint64_t total), void *context,
                      struct why *why) MUST_USE;
 

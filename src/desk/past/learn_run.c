@@ -59,7 +59,7 @@ static enum code read_file(struct reading *reading, const char *path, struct rec
     return code;
 }
 
-enum code learn_read(struct learn *learn, const char *const *files, size_t file_count, struct recorded_range *range,
+enum code learn_read(struct learn *learn, const struct trail *trail, struct recorded_range *range,
                      void (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct why *why)
 {
     struct reading reading = {.learn = learn, .range = range, .progress = progress, .context = context, .last = 1};
@@ -68,8 +68,8 @@ enum code learn_read(struct learn *learn, const char *const *files, size_t file_
 
     recorded_init(&recorded);
     range->permitted = true;
-    for (size_t i = 0; i < file_count && code == CODE_OK; i++)
-        code = read_file(&reading, files[i], &recorded, why);
+    for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
+        code = read_file(&reading, trail->files[i].path, &recorded, why);
     recorded_fini(&recorded);
     range->last_seq = reading.last;
     return code;

@@ -8,7 +8,6 @@
 #include "past/replay_priv.h"
 
 #include "base/lock.h"
-#include "files/trail.h"
 #include "os/thread.h"
 
 #include <stdatomic.h>
@@ -200,7 +199,7 @@ static enum code open_piece(struct replayer *replayer, const struct piece *piece
 
 static const struct piece *piece_of(const struct run *run, int64_t stretch)
 {
-    const struct piece *piece = &run->pieces[run->conf->file_count - 1];
+    const struct piece *piece = &run->pieces[run->conf->trail->count - 1];
 
     while (piece->before > stretch || piece->first > piece->last)
         piece--;
@@ -360,17 +359,17 @@ static void choose_order(struct run *run)
 
 static enum code find_pieces(struct run *run, struct why *why)
 {
-    run->pieces = mem_array(run->conf->file_count, sizeof *run->pieces);
+    run->pieces = mem_array(run->conf->trail->count, sizeof *run->pieces);
     if (run->pieces == NULL)
         return CODE_NOMEM;
-    for (size_t i = 0; i < run->conf->file_count; i++) {
+    for (size_t i = 0; i < run->conf->trail->count; i++) {
         struct piece *piece = &run->pieces[i];
         struct db *db;
-        enum code code = db_open(run->conf->files[i], DB_PAST, &db, why);
+        enum code code = db_open(run->conf->trail->files[i].path, DB_PAST, &db, why);
 
         if (code != CODE_OK)
             return code;
-        *piece = (struct piece){.path = run->conf->files[i], .before = run->stretches};
+        *piece = (struct piece){.path = run->conf->trail->files[i].path, .before = run->stretches};
         code = recorded_range_bounds(db, &run->range, &piece->first, &piece->last);
         if (code != CODE_OK)
             (void)why_set(why, code, "%s: %s", piece->path, db_error(db));

@@ -8,6 +8,7 @@
 #ifndef PAST_REPLAY_H
 #define PAST_REPLAY_H
 
+#include "files/trail.h"
 #include "past/recorded.h"
 #include "policy/answer.h"
 
@@ -50,8 +51,7 @@ struct replay_call {
 typedef enum code (*replay_fn)(void *context, const struct replay_call *call);
 
 struct replay_conf {
-    const char *const *files; /* the databases of one trail, the oldest first */
-    size_t file_count;
+    const struct trail *trail;   /* its paths are asked */
     const struct policy *policy; /* its version number is compared with the recorded one where it is not 0 */
     const struct definition_set *definitions; /* that people accept, for `arguments: by_schema`; or NULL */
     struct recorded_range range;

@@ -258,16 +258,15 @@ static int read_store(struct reviewing *r)
 
 static int read_trail(struct reviewing *r)
 {
-    struct policy_trail trail;
+    struct trail trail;
     struct why why = {""};
     enum code code = CODE_OK;
-    int status = policy_trail_find(&trail, r->asked);
+    int status = policy_trail_find(&trail, r->asked, &r->missing);
 
     for (size_t i = 0; i < trail.count && status == OPTIONS_GO && code == CODE_OK; i++)
-        if (trail_file_reaches(&trail.trail.files[i], r->asked->since_us, 0))
-            code = known_of_trail(r->known, trail.files[i], r->asked->since_us, &why);
-    r->missing = trail.missing;
-    policy_trail_fini(&trail);
+        if (trail_file_reaches(&trail.files[i], r->asked->since_us, 0))
+            code = known_of_trail(r->known, trail.files[i].path, r->asked->since_us, &why);
+    trail_fini(&trail);
     return code == CODE_OK ? status : complain_why(code, &why);
 }
 

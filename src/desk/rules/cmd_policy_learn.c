@@ -70,10 +70,10 @@ static int complain_draft(enum code code, const struct faults *faults, const str
     return complain_why(code, why);
 }
 
-static int learn(struct learning *l, const struct policy_trail *trail)
+static int learn(struct learning *l, const struct trail *trail)
 {
     static struct faults faults;
-    struct replay_conf conf = {.files = trail->files, .file_count = trail->count, .threads = thread_cores(),
+    struct replay_conf conf = {.trail = trail, .threads = thread_cores(),
                                .definitions = l->definitions};
     struct why why = {""};
     enum code code = learn_new(&l->learn);
@@ -83,7 +83,7 @@ static int learn(struct learning *l, const struct policy_trail *trail)
     if (code == CODE_OK)
         learn_bind(l->learn, l->definitions);
     if (code == CODE_OK)
-        code = learn_read(l->learn, trail->files, trail->count, &l->range, tell_progress, l, &why);
+        code = learn_read(l->learn, trail, &l->range, tell_progress, l, &why);
     progress_end(&l->progress);
     if (code == CODE_OK)
         code = learn_write(l->learn, span_text(l->name), l->asked->min_calls, &l->draft, &l->sum);
@@ -172,21 +172,21 @@ static struct definition_set *accepted(const struct asked *asked)
 int cmd_policy_learn(const struct asked *asked)
 {
     struct learning l = {.asked = asked};
-    struct policy_trail trail = {0};
-    int status = read_options(&l);
+    struct trail trail = {0};
+    int status = read_options(&l), missing = STATUS_DONE;
 
     buf_init(&l.draft, DRAFT_MAX_BYTES);
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, asked);
+        status = policy_trail_find(&trail, asked, &missing);
     if (status == OPTIONS_GO && asked->audit == NULL)
         l.definitions = accepted(asked);
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)
-        status = trail_place_worse(conclude(&l), trail.missing);
+        status = trail_place_worse(conclude(&l), missing);
     learn_free(&l.learn);
     definition_set_unref(&l.definitions);
     buf_fini(&l.draft);
-    policy_trail_fini(&trail);
+    trail_fini(&trail);
     return status;
 }

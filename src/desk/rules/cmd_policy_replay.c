@@ -371,15 +371,14 @@ static int read_range(struct replaying *r)
     return OPTIONS_GO;
 }
 
-static int replay(struct replaying *r, const struct policy_trail *trail, const struct policy *policy)
+static int replay(struct replaying *r, const struct trail *trail, const struct policy *policy)
 {
     int64_t began_us = clock_monotonic_us(), took_us;
     struct why why = {""};
     enum code code;
     int status;
 
-    r->conf.files = trail->files;
-    r->conf.file_count = trail->count;
+    r->conf.trail = trail;
     r->conf.policy = policy;
     r->conf.definitions = r->definitions;
     r->conf.tell = tell_call;
@@ -407,22 +406,22 @@ static int run(struct replaying *r)
 {
     const int count = r->asked->given.count;
     struct policy *policy = NULL;
-    struct policy_trail trail = {0};
-    int status = read_range(r);
+    struct trail trail = {0};
+    int status = read_range(r), missing = STATUS_DONE;
 
     if (status == OPTIONS_GO && count > 0 && r->asked->version != 0)
         return complain(STATUS_USAGE, "FILES and --version exclude each other; name one");
     if (status == OPTIONS_GO && r->asked->only && count == 0)
         return complain(STATUS_USAGE, "--only goes with FILES; name them");
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, r->asked);
+        status = policy_trail_find(&trail, r->asked, &missing);
     if (status == OPTIONS_GO)
         status = count > 0 ? lay_files(r, &policy) : take_version(r, &policy);
     if (status == OPTIONS_GO)
-        status = trail_place_worse(replay(r, &trail, policy), trail.missing);
+        status = trail_place_worse(replay(r, &trail, policy), missing);
     policy_unref(&policy);
     definition_set_unref(&r->definitions);
-    policy_trail_fini(&trail);
+    trail_fini(&trail);
     return status;
 }
 

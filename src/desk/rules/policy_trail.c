@@ -11,33 +11,23 @@
 
 #define FLEET_BYTES 65536
 
-static int list_files(struct policy_trail *trail, uint64_t from)
-{
-    trail->files = mem_array(trail->trail.count, sizeof *trail->files);
-    if (trail->files == NULL)
-        return complain(STATUS_CANNOT, "not enough memory");
-    for (size_t i = 0; i < trail->trail.count; i++)
-        trail->files[i] = trail->trail.files[i].path;
-    trail->count = trail->trail.count;
-    trail->missing = trail_place_tell_missing(&trail->trail, from);
-    return OPTIONS_GO;
-}
-
-int policy_trail_find(struct policy_trail *trail, const struct asked *asked)
+int policy_trail_find(struct trail *trail, const struct asked *asked, int *missing)
 {
     struct why why = {""};
     char *path = NULL;
     enum code code;
     int status = asked_trail(asked, asked->audit, &path);
 
-    *trail = (struct policy_trail){.count = 0};
+    *trail = (struct trail){.count = 0};
+    *missing = STATUS_DONE;
     if (status != OPTIONS_GO)
         return status;
-    code = trail_find(path, true, &trail->trail, &why);
+    code = trail_find(path, true, trail, &why);
     mem_free(path);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    return list_files(trail, asked->from);
+    *missing = trail_place_tell_missing(trail, asked->from);
+    return OPTIONS_GO;
 }
 
 /* When the first call was made behind the last gap; 0: there is no gap, or no call. */
@@ -94,11 +84,4 @@ void policy_trail_warn(const struct policy *policy, const struct asked *asked, s
     if (conf_fleet(asked->file, &arena, &fleet, &unread) == CODE_OK && fleet.membership != NULL)
         warn_fleet(policy, warnings);
     arena_fini(&arena);
-}
-
-void policy_trail_fini(struct policy_trail *trail)
-{
-    mem_free(trail->files);
-    trail_fini(&trail->trail);
-    *trail = (struct policy_trail){.count = 0};
 }

@@ -72,8 +72,9 @@ static inline void put_call(struct house *house, const char *tool, const char *a
 static inline void learn(struct house *house, uint64_t min_calls)
 {
     struct recorded_range range = {0};
-    const char *const files[] = {house->file.path};
-    struct replay_conf conf = {.files = files, .file_count = 1, .threads = 2};
+    struct trail_file only = {.path = house->file.path};
+    const struct trail trail = {.files = &only, .count = 1};
+    struct replay_conf conf = {.trail = &trail, .threads = 2};
     struct policy_file file = {.path = SPAN_LIT("draft")};
     struct faults faults, warnings;
     struct learn *learn;
@@ -85,7 +86,7 @@ static inline void learn(struct house *house, uint64_t min_calls)
     assert_int_equal(audit_file_wait(audit_ring(house->audit, 0), house->ticket, &seq), AUDIT_DURABLE);
     buf_clear(&house->draft);
     assert_int_equal(learn_new(&learn), CODE_OK);
-    if (learn_read(learn, files, 1, &range, NULL, NULL, &why) != CODE_OK)
+    if (learn_read(learn, &trail, &range, NULL, NULL, &why) != CODE_OK)
         fail_msg("%s", why.text);
     assert_int_equal(learn_write(learn, SPAN_LIT("learned"), min_calls, &house->draft, &house->sum), CODE_OK);
     conf.range = range;

@@ -80,8 +80,9 @@ static struct replay_sum replay_range(struct house *house, const char *rules, un
 {
     static char text[4096];
     const struct policy_file file = {SPAN_LIT("p.yaml"), SPAN_NONE};
-    const char *const trail[] = {house->file.path};
-    struct replay_conf conf = {.files = trail, .file_count = 1, .threads = threads, .tell = tell, .context = house};
+    struct trail_file only = {.path = house->file.path};
+    const struct trail trail = {.files = &only, .count = 1};
+    struct replay_conf conf = {.trail = &trail, .threads = threads, .tell = tell, .context = house};
     struct policy_file files[1] = {file};
     struct replay_sum sum;
     struct policy *policy;

@@ -287,7 +287,8 @@ TEST_CASE_WITH(test_the_same_calls_give_the_same_text, open_house, close_house)
 TEST_CASE_WITH(test_learn_memory, open_house, close_house)
 {
     struct house *house = *state;
-    const char *const files[] = {house->file.path};
+    struct trail_file only = {.path = house->file.path};
+    const struct trail trail = {.files = &only, .count = 1};
     bool done = false;
     struct buf many;
     size_t len = 0;
@@ -315,7 +316,7 @@ TEST_CASE_WITH(test_learn_memory, open_house, close_house)
         mem_fail_at(nth, 0);
         code = learn_new(&made);
         if (code == CODE_OK)
-            code = learn_read(made, files, 1, &range, NULL, NULL, &why);
+            code = learn_read(made, &trail, &range, NULL, NULL, &why);
         if (code == CODE_OK)
             code = learn_write(made, SPAN_LIT("learned"), 1, &house->draft, &sum);
         done = mem_fail_count() < nth;

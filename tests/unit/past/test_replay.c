@@ -308,7 +308,8 @@ TEST_CASE_WITH(test_several_files, open_house, close_house)
     struct house *house = *state;
     struct house later = {.told = 0}, empty = {.told = 0};
     struct audit_decision call = audit_call("acme", "c-1");
-    const char *files[3];
+    struct trail_file files[3] = {{.path = NULL}};
+    const struct trail trail = {.files = files, .count = 3};
 
     audit_file_init(&later.file);
     later.audit = audit_file_open(&later.file, 1);
@@ -318,12 +319,12 @@ TEST_CASE_WITH(test_several_files, open_house, close_house)
         settle(house, put(house, &call));
         settle(&later, put(&later, &call));
     }
-    files[0] = house->file.path;
-    files[1] = empty.file.path;
-    files[2] = later.file.path;
+    files[0].path = house->file.path;
+    files[1].path = empty.file.path;
+    files[2].path = later.file.path;
     for (size_t i = 0; i < 2; i++) {
         struct policy *policy = compile(rules[i]);
-        struct replay_conf conf = {.files = files, .file_count = 3, .threads = 3, .policy = policy};
+        struct replay_conf conf = {.trail = &trail, .threads = 3, .policy = policy};
         struct replay_sum sum;
         struct why why = {""};
 
@@ -360,8 +361,9 @@ TEST_CASE_WITH(test_replay_memory, open_house, close_house)
                                 "within: 1h}}]}\n";
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
-    const char *const trail[] = {house->file.path};
-    struct replay_conf conf = {.files = trail, .file_count = 1, .threads = 1, .tell = tell, .context = house};
+    struct trail_file only = {.path = house->file.path};
+    const struct trail trail = {.files = &only, .count = 1};
+    struct replay_conf conf = {.trail = &trail, .threads = 1, .tell = tell, .context = house};
     struct policy *policy = compile(rules);
     bool done = false;
 
@@ -390,8 +392,9 @@ TEST_CASE_WITH(test_replay_memory, open_house, close_house)
 TEST_CASE_WITH(test_what_cannot_be_read_is_told, open_house, close_house)
 {
     struct house *house = *state;
-    const char *const nowhere[] = {"/nowhere/audit.db"};
-    struct replay_conf conf = {.files = nowhere, .file_count = 1, .threads = 2};
+    struct trail_file nowhere = {.path = (char[]){"/nowhere/audit.db"}};
+    const struct trail trail = {.files = &nowhere, .count = 1};
+    struct replay_conf conf = {.trail = &trail, .threads = 2};
     struct policy *policy = compile("policy: p\nrules:\n" SAME);
     struct replay_sum sum;
     struct why why = {""};
