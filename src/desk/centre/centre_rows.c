@@ -7,56 +7,64 @@
 
 #define PIECE_ROWS 8192
 #define DAY_US INT64_C(86400000000)
+#define SELECT "SELECT %s%s FROM callgate.%s WHERE node = $1 "
+/* A day behind the row's values: the number of days since 1970, or of none of them (infinity) one that is no row's. */
+#define DAY_OF(table) \
+    ((table) == ROW_FILE ? "" : ", (CASE WHEN isfinite(day) THEN day - date '1970-01-01' ELSE -1 END)::bigint")
 
 /* ---- columns ------------------------------------------------------------------------------------------------------ */
 
-static enum code learn_column(struct db *model, struct centre_table *table, enum row_table which, const char *name, size_t at)
+static enum code learn_column(struct db *model, struct centre_columns *columns, enum row_table which, const char *name)
 {
     const char *shape = row_shape(which)->name;
-    size_t len = strlen(table->select);
+    size_t len = strlen(columns->names);
     struct db_stmt *stmt;
     enum code code = db_find(model, "SELECT type FROM pragma_table_info(?1) WHERE name = ?2",
                              DB_VALUES(db_of_text(span_text(shape)), db_of_text(span_text(name))), &stmt);
 
-    if (code == CODE_OK) /* the machine's name there, since `node` is the member's */
-        (void)snprintf(table->select + len, sizeof table->select - len, "%s%s", at == 0 ? "SELECT " : ", ",
-                       which == ROW_DECISION && strcmp(name, "node") == 0 ? "host" : name);
-    if (code == CODE_OK)
-        table->kinds[at] = span_is(db_text(stmt, 0), "INTEGER") ? ROW_INT : span_is(db_text(stmt, 0),
-                                                                                    "TEXT") ? ROW_TEXT : ROW_BLOB;
+    if (code == CODE_OK) {
+        struct span type = db_text(stmt, 0);
+
+        columns->kinds[columns->count++] = span_is(type, "INTEGER") ? ROW_INT : span_is(type, "TEXT") ? ROW_TEXT : ROW_BLOB;
+        /* the machine's name there, since `node` is the member's */
+        if (snprintf(columns->names + len, CENTRE_NAMES_BYTES - len, "%s%s", len > 0 ? ", " : "",
+                     which == ROW_DECISION && strcmp(name, "node") == 0 ? "host" : name) >= (int)(CENTRE_NAMES_BYTES - len))
+            code = CODE_LIMIT;
+    }
     db_finalize(&stmt);
     return code;
 }
 
-/* A day behind the row's values: the number of days since 1970. */
-static enum code learn_table(struct db *model, struct centre_table *table, enum row_table which)
+static enum code learn_table(struct db *model, struct centre_columns *columns, enum row_table which)
 {
     const struct row_shape *shape = row_shape(which);
-    size_t at = 0, len;
     enum code code = CODE_OK;
 
+    *columns = (struct centre_columns){.count = 0};
     for (int i = 0; i < shape->count && code == CODE_OK; i++)
-        code = learn_column(model, table, which, shape->columns[i], at++);
+        code = learn_column(model, columns, which, shape->columns[i]);
     if (code == CODE_OK)
-        code = learn_column(model, table, which, "hash", at++);
+        code = learn_column(model, columns, which, "hash");
     for (int i = 0; i < shape->outside && code == CODE_OK; i++)
-        code = learn_column(model, table, which, shape->outside_columns[i], at++);
-    len = strlen(table->select);
-    (void)snprintf(table->select + len, sizeof table->select - len, "%s FROM callgate.%s ",
-                   which == ROW_FILE ? "" : ", (day - date '1970-01-01')::bigint", shape->name);
+        code = learn_column(model, columns, which, shape->outside_columns[i]);
     return code;
 }
 
-enum code centre_rows_init(struct centre_rows *rows, struct pg *pg, struct span node, struct why *why)
+enum code centre_columns_learn(struct centre_columns columns[ROW_TABLES], struct why *why)
 {
     struct db *model = NULL;
     enum code code = audit_schema_model(&model);
 
-    *rows = (struct centre_rows){.pg = pg, .node = node, .why = why};
     for (enum row_table table = ROW_FILE; table < ROW_TABLES && code == CODE_OK; table++)
-        code = learn_table(model, &rows->tables[table], table);
+        code = learn_table(model, &columns[table], table);
     db_close(&model);
     return code == CODE_OK ? code : why_set(why, code, "the tables of the trail cannot be learnt: %s", code_text(code));
+}
+
+enum code centre_rows_init(struct centre_rows *rows, struct pg *pg, struct span node, struct why *why)
+{
+    *rows = (struct centre_rows){.pg = pg, .node = node, .why = why};
+    return centre_columns_learn(rows->columns, why);
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
@@ -85,7 +93,7 @@ static void read_row(const struct centre_rows *rows, enum row_table table, const
                      struct walk_row *row)
 {
     const struct row_shape *shape = row_shape(table);
-    const enum row_kind *kinds = rows->tables[table].kinds;
+    const enum row_kind *kinds = rows->columns[table].kinds;
 
     *row = (struct walk_row){.table = table, .seq = pg_rows_int(from, at, 0)};
     for (int i = 0; i < shape->count; i++)
@@ -155,10 +163,10 @@ static int64_t first_of(const struct centre_file *file, int64_t first)
 static enum code ask(struct centre_rows *rows, enum row_table table, const char *more, int64_t first, int64_t last,
                      struct pg_rows **out)
 {
-    char sql[CENTRE_SELECT_BYTES + 256];
+    char sql[CENTRE_NAMES_BYTES + 512];
 
-    (void)snprintf(sql, sizeof sql, "%sWHERE node = $1 AND seq >= $2 AND seq <= $3 %s ORDER BY seq LIMIT %d",
-                   rows->tables[table].select, more, PIECE_ROWS);
+    (void)snprintf(sql, sizeof sql, SELECT "AND seq >= $2 AND seq <= $3 %s ORDER BY seq LIMIT %d",
+                   rows->columns[table].names, DAY_OF(table), row_shape(table)->name, more, PIECE_ROWS);
     return pg_ask(rows->pg, sql, PG_VALUES(pg_of_text(rows->node), pg_of_int(first), pg_of_int(last)), out, rows->why);
 }
 
@@ -191,11 +199,11 @@ enum code centre_rows_events(struct centre_rows *rows, struct pieces *pieces)
 /* A cursor plans its question once, over however many days it is, and no number of rows that share one is too many. */
 static enum code begin_stream(struct centre_rows *rows, enum row_table table)
 {
-    char sql[CENTRE_SELECT_BYTES + 256];
+    char sql[CENTRE_NAMES_BYTES + 512];
 
     rows->streams[table] = (struct centre_stream){.table = table};
-    (void)snprintf(sql, sizeof sql, "DECLARE callgate_%s NO SCROLL CURSOR FOR %sWHERE node = $1 AND seq >= $2 AND seq <= $3 "
-                   "ORDER BY seq", row_shape(table)->name, rows->tables[table].select);
+    (void)snprintf(sql, sizeof sql, "DECLARE callgate_%s NO SCROLL CURSOR FOR " SELECT "AND seq >= $2 AND seq <= $3 "
+                   "ORDER BY seq", row_shape(table)->name, rows->columns[table].names, DAY_OF(table), row_shape(table)->name);
     return pg_ask(rows->pg, sql, PG_VALUES(pg_of_text(rows->node), pg_of_int(first_of(&rows->file, INT64_MIN)),
                                            pg_of_int(rows->file.last)), NULL, rows->why);
 }

@@ -12,13 +12,17 @@
 #include "evidence/pieces.h"
 #include "pg/pg.h"
 
-#define CENTRE_SELECT_BYTES 4096
+#define CENTRE_NAMES_BYTES 3072
 #define CENTRE_VALUES_MAX (ROW_COLUMNS_MAX + 1 + ROW_OUTSIDE_MAX)
 
-struct centre_table {
-    char select[CENTRE_SELECT_BYTES];        /* "SELECT seq, ..., hash, salt, ... FROM callgate.decision " */
-    enum row_kind kinds[CENTRE_VALUES_MAX];  /* what each column is in a file */
+/* What the centre has of a table of the trail: the chained columns, the hash, what stands outside, in this order. */
+struct centre_columns {
+    char names[CENTRE_NAMES_BYTES];         /* as they are called there: "seq, ..., hash, salt, ..." */
+    enum row_kind kinds[CENTRE_VALUES_MAX]; /* what each is in a file */
+    size_t count;
 };
+/* By the trail's own schema. */
+enum code centre_columns_learn(struct centre_columns columns[ROW_TABLES], struct why *why) MUST_USE;
 
 /* One file of the trail. */
 struct centre_file {
@@ -38,7 +42,7 @@ struct centre_stream {
 struct centre_rows {
     struct pg *pg;
     struct span node;
-    struct centre_table tables[ROW_TABLES];
+    struct centre_columns columns[ROW_TABLES];
     struct centre_file file;
     struct pieces pieces;
     struct centre_stream streams[ROW_TABLES]; /* ROW_FILE: none */

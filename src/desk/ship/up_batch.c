@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ship/up_batch.h"
 
-#include "rows/schema.h"
+#include "centre/centre_rows.h"
 #include "unicode/unicode.h"
 
 #include <stdio.h>
@@ -16,75 +16,38 @@
 /* What only the gate makes is text at the centre, for whoever asks there by hand. */
 static const char *const texts[] = {"answer_effect", "authentication", "direction", "verdict", "reason", "outcome", "kind"};
 
-static enum row_kind kind_of(const char *name, struct span type)
+static bool is_text(const char *name)
 {
-    if (span_is(type, "INTEGER"))
-        return ROW_INT;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i]) == 0)
-            return ROW_TEXT;
-    return ROW_BLOB;
+            return true;
+    return false;
 }
 
-/* The centre has a column `node` of its own: there it is the member, here the machine. */
-static const char *name_there(enum row_table table, const char *name)
+static enum code take_table(struct up_table *table, enum row_table which, const struct centre_columns *columns)
 {
-    return table == ROW_DECISION && strcmp(name, "node") == 0 ? "host" : name;
-}
-
-static enum code learn_column(struct up_table *table, enum row_table which, const char *name, bool is_outside, struct db *model)
-{
-    size_t len = strlen(table->copy);
-    struct db_stmt *stmt;
-    enum code code = db_find(model, "SELECT type FROM pragma_table_info(?1) WHERE name = ?2",
-                             DB_VALUES(db_of_text(span_text(row_shape(which)->name)), db_of_text(span_text(name))), &stmt);
-
-    if (code == CODE_OK) {
-        table->kinds[table->count] = kind_of(name, db_text(stmt, 0));
-        table->is_outside[table->count++] = is_outside;
-        if (snprintf(table->copy + len, UP_COPY_BYTES - len, ", %s", name_there(which, name)) >= (int)(UP_COPY_BYTES - len))
-            code = CODE_LIMIT;
-    }
-    db_finalize(&stmt);
-    return code;
-}
-
-static enum code learn_table(struct up_table *table, enum row_table which, struct db *model)
-{
-    static const char end[] = ") FROM STDIN (FORMAT binary)";
     const struct row_shape *shape = row_shape(which);
-    enum code code = CODE_OK;
-    size_t len;
+    int len = snprintf(table->copy, sizeof table->copy, "COPY callgate.%s (%s%s) FROM STDIN (FORMAT binary)", shape->name,
+                       which == ROW_FILE ? "" : "day, ", columns->names);
 
-    table->count = 0;
-    table->copy[0] = '\0';
-    for (int i = 0; i < shape->count && code == CODE_OK; i++)
-        code = learn_column(table, which, shape->columns[i], false, model);
-    if (code == CODE_OK)
-        code = learn_column(table, which, "hash", false, model);
-    for (int i = 0; i < shape->outside && code == CODE_OK; i++)
-        code = learn_column(table, which, shape->outside_columns[i], true, model);
-    if (code == CODE_OK) {
-        char names[UP_COPY_BYTES];
+    table->count = columns->count;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = i < (size_t)shape->count  ? shape->columns[i]
+                           : i == (size_t)shape->count ? "hash"
+                                                       : shape->outside_columns[i - (size_t)shape->count - 1];
 
-        memcpy(names, table->copy, sizeof names);
-        len = (size_t)snprintf(table->copy, sizeof table->copy, "COPY callgate.%s (%s%s%s", shape->name,
-                               which == ROW_FILE ? "" : "day", names + (which == ROW_FILE ? 2 : 0), end);
-        code = len < sizeof table->copy ? CODE_OK : CODE_LIMIT;
+        table->kinds[i] = columns->kinds[i] == ROW_INT ? ROW_INT : is_text(name) ? ROW_TEXT : ROW_BLOB;
     }
-    return code;
+    return (size_t)len < sizeof table->copy ? CODE_OK : CODE_LIMIT;
 }
 
 enum code up_tables_learn(struct up_table tables[ROW_TABLES], struct why *why)
 {
-    struct db *model = NULL;
-    enum code code = audit_schema_model(&model);
+    struct centre_columns columns[ROW_TABLES];
+    enum code code = centre_columns_learn(columns, why);
 
     for (enum row_table table = ROW_FILE; table < ROW_TABLES && code == CODE_OK; table++)
-        code = learn_table(&tables[table], table, model);
-    if (code != CODE_OK)
-        (void)why_set(why, code, "the tables of the trail cannot be learnt: %s", code_text(code));
-    db_close(&model);
+        code = take_table(&tables[table], table, &columns[table]);
     return code;
 }
 
@@ -222,7 +185,7 @@ enum code up_batch_add(struct up_batch *batch, const struct up_table *table, con
     if (row->table != ROW_FILE)
         pack_number(out, day);
     for (size_t i = 0; i < table->count; i++)
-        if ((table->is_outside[i] && form == UP_DIGESTS) || (form == UP_HOLLOW && i != 0 && i != hash_at))
+        if ((i > hash_at && form == UP_DIGESTS) || (form == UP_HOLLOW && i != 0 && i != hash_at))
             (void)buf_add_byte(out, ROW_NULL);
         else
             pack_value(out, table->kinds[i], value_at(row, i));

@@ -26,7 +26,6 @@ struct up_table {
     char copy[UP_COPY_BYTES];                /* COPY callgate.decision (day, seq, ...) FROM STDIN (FORMAT binary) */
     size_t count;                            /* its values: the chained ones, the hash, what is outside */
     enum row_kind kinds[UP_VALUES_MAX];      /* what each takes: ROW_INT; ROW_BLOB: any bytes; ROW_TEXT: UTF-8 without NUL */
-    bool is_outside[UP_VALUES_MAX];          /* it may stay at home */
 };
 
 /* What the tables of the trail have, by the trail's own schema. */
