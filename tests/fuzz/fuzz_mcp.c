@@ -50,7 +50,7 @@ static bool may_ask(void *context, struct span method)
 
 /* What a route declares beside ours. */
 static const struct mcp_method declared[] = {
-    {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, {"files", 5}, {"at", 2}}};
+    {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, {"files", 5}, {"at", 2}, false}};
 static const struct mcp_methods own = {declared, 1};
 
 static void read_request(struct span body, unsigned choice)

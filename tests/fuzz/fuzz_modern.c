@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         return 0;
     read_request(&asked, span_part(all, 0, at), &ours);
     if (asked.reason == REASON_PERMITTED && asked.message.is_modern && asked.message.kind == MCP_REQUEST) {
-        BUG_ON(asked.message.asked_version.len == 0 || mcp_method_era(asked.message.method) == MCP_ERA_OLD);
+        BUG_ON(asked.message.asked_version.len == 0 || mcp_method_era(asked.message.of) == MCP_ERA_OLD);
         BUG_ON(json_member(asked.message.params, SPAN_LIT("requestState")) != NULL); /* nobody sealed it */
         read_reply(&asked, span_part(all, at + 1, SIZE_MAX), MCP_PASS);
         read_reply(&asked, span_part(all, at + 1, SIZE_MAX), MCP_STRIP);

@@ -71,7 +71,7 @@ static enum recorded_kind kind_of(const struct recorded *recorded)
         recorded->reason == REASON_STOPPED || recorded->reason == REASON_SERVER_UNKNOWN)
         return RECORDED_REFUSED; /* whatever the policy said of the call */
     if (recorded->reason == REASON_METHOD_UNKNOWN && !is_pseudo &&
-        !mcp_method_may_come(question->method, recorded->from_server))
+        !mcp_method_may_come(mcp_method_find(question->method, NULL), recorded->from_server))
         return RECORDED_REFUSED;
     if (recorded->reason == REASON_PERMITTED || recorded->reason == REASON_NO_POLICY || recorded->reason == REASON_MEMORY ||
         recorded->reason == REASON_INTERNAL || reason_blame(recorded->reason) == BLAME_POLICY)

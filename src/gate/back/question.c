@@ -86,7 +86,7 @@ static void aim(struct pair *pair, const struct incoming *incoming)
     }
     call->refused = incoming->weighed.effect == ANSWER_WITHHOLD           ? REASON_ANSWER_WITHHELD
                     : reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
-                    : mcp_method_may_come(asked->method, true)           ? REASON_UNSET : REASON_METHOD_UNKNOWN;
+                    : mcp_method_may_come(mcp_method_find(asked->method, NULL), true) ? REASON_UNSET : REASON_METHOD_UNKNOWN;
 }
 
 void question__end(struct pair *pair)

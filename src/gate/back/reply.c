@@ -240,7 +240,8 @@ static bool passes(void *context, struct span method)
     const struct mcp_reply notification = {.kind = MCP_NOTIFICATION, .method = method};
     const struct gate_came came = answered__came(exchange, &notification, false);
 
-    return mcp_method_may_come(method, true) && !exchange->route->apps.is_on && /* which looks into each */
+    return mcp_method_may_come(mcp_method_find(method, NULL), true) &&
+           !exchange->route->apps.is_on && /* which looks into each */
            gate_passes(pair->lane->gate, exchange->call, &came, &exchange->passing);
 }
 

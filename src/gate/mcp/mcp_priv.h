@@ -51,9 +51,9 @@ enum reason mcp__reason_of_fault(enum json_fault_kind kind);
 enum reason mcp__reply_fault(const struct json_fault *fault, struct span data);
 
 /* meta.c: takes out of the canonical bytes, and out of the tree, what does not go up of params._meta and of a client's
- * capabilities. */
-enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
-                    struct arena *arena) MUST_USE;
+ * capabilities. Takes: the root's params, or NULL; begins: it is an initialize. */
+enum code mcp__edit(const struct json_node *root, const struct json_node *params, bool begins,
+                    const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena) MUST_USE;
 
 /* header.c: MCP-Protocol-Version of modern messages, Mcp-Method and Mcp-Name; all must be there in modern requests.
  * Returns: NULL: they agree with the body; else static: which does not. */

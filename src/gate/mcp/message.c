@@ -124,16 +124,17 @@ static bool is_old(const struct json_node *version)
 /* params and _meta, and whether it is a modern request: by the revision that it names, or where only those have its method. */
 static enum reason read_params(struct mcp_message *message, const struct mcp_read_rules *rules)
 {
+    const struct mcp_method *of = mcp_method_find(message->method, rules->own);
     bool is_request = message->kind == MCP_REQUEST;
     const struct json_node *version;
 
-    message->is_modern = is_request && (mcp_method_era(message->method) == MCP_ERA_MODERN ||
+    message->is_modern = is_request && (mcp_method_era(of) == MCP_ERA_MODERN ||
                                         mcp_revision_is_modern(rules->version));
     if (message->params != NULL && message->params->type != JSON_OBJECT) {
         message->params = NULL;
         return REASON_PARAMS_INVALID;
     }
-    message->of = mcp_method_find(message->method, rules->own);
+    message->of = of;
     for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
         if (is_misspelled(node->key) || (message->of != NULL && json_key_is_misspelled(node->key, message->of->thing)))
             return REASON_PARAMS_INVALID;
@@ -170,7 +171,7 @@ static enum reason check_old(struct mcp_message *message, const struct mcp_read_
 {
     const struct json_node *asked = json_member(message->params, SPAN_LIT("protocolVersion"));
 
-    if (!mcp_method_may_come(message->method, false))
+    if (!mcp_method_may_come(message->of, false))
         return REASON_METHOD_UNKNOWN;
     if (has_old(rules->revisions))
         return REASON_PERMITTED;
@@ -178,18 +179,18 @@ static enum reason check_old(struct mcp_message *message, const struct mcp_read_
     return REASON_VERSION_UNSUPPORTED;
 }
 
-static bool may_stand(const struct mcp_read_rules *rules, struct span method, struct span member, bool is_modern)
+static bool may_stand(const struct mcp_read_rules *rules, const struct mcp_message *message, struct span member)
 {
     for (size_t i = 0; i < rules->param_count; i++)
         if (span_equals(rules->params[i], member))
             return true;
-    return mcp_method_takes(method, member, is_modern);
+    return mcp_method_takes(message->of, member, message->is_modern);
 }
 
 static enum reason check_members(struct mcp_message *message, const struct mcp_read_rules *rules)
 {
     for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
-        if (!may_stand(rules, message->method, node->key, message->is_modern)) {
+        if (!may_stand(rules, message, node->key)) {
             message->unknown = span_of(node->key.at != NULL ? node->key.at : "", node->key.len);
             return REASON_PARAMS_INVALID;
         }
@@ -220,6 +221,14 @@ static enum code write_others(const struct json_node *params, struct buf *out)
     return code == CODE_OK && !buf_is_empty(out) ? buf_add_byte(out, '}') : code;
 }
 
+static bool has_others(const struct json_node *params)
+{
+    for (const struct json_node *node = params->child; node != NULL; node = node->next)
+        if (!has_own_place(node))
+            return true;
+    return false;
+}
+
 /* What is neither the name nor the arguments, as one object that can be asked about and recorded. */
 static enum reason gather_others(struct mcp_message *message, struct arena *arena)
 {
@@ -227,7 +236,8 @@ static enum reason gather_others(struct mcp_message *message, struct arena *aren
     struct buf text;
     char *kept;
 
-    if (message->params == NULL || (!span_is(message->method, "tools/call") && !span_is(message->method, "prompts/get")))
+    if (message->params == NULL || (!span_is(message->method, "tools/call") && !span_is(message->method, "prompts/get")) ||
+        !has_others(message->params))
         return REASON_PERMITTED;
     buf_init(&text, SIZE_MAX / 2);
     others = write_others(message->params, &text) == CODE_OK ? arena_zalloc(arena, sizeof *others) : NULL;
@@ -251,7 +261,7 @@ static enum reason gather_others(struct mcp_message *message, struct arena *aren
         last = (struct json_node **)(void *)&copy->next;
         others->count++;
     }
-    message->others = others->count > 0 ? others : NULL;
+    message->others = others;
     return REASON_PERMITTED;
 }
 
@@ -298,12 +308,20 @@ static bool is_printable_name(struct span name)
     return !ends_blank && !unicode_is_deceptive(name);
 }
 
+static bool is_strict_name(struct span name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (!ascii_is_word(name.at[i]) && name.at[i] != '_' && name.at[i] != '.' && name.at[i] != '-')
+            return false;
+    return true;
+}
+
 const char *mcp_tool_name_fault(struct span name, bool strict)
 {
     bool fits = name.len > 0 && name.len <= MCP__NAME_MAX;
 
     /* Nearly all names are strict ones, which is quickly seen. */
-    if (fits && (ascii_is_all(name, "a-zA-Z0-9_.-") || (!strict && is_printable_name(name))))
+    if (fits && (is_strict_name(name) || (!strict && is_printable_name(name))))
         return NULL;
     return strict
                ? "`tool_names: strict` takes 1 to 128 letters, digits, `_`, `.` and `-`; `printable` takes more"
@@ -407,16 +425,14 @@ static enum reason understand(struct mcp_message *message, const struct mcp_read
 
 /* Before anything is taken out of it, since the server need not be told of it. Who answers the gate's own question has been
  * shown the page, and is told the rest by a sentence: else a client that answers by itself would ask again without end. */
-static bool says_urls(const struct json_node *root)
+static bool says_urls(const struct json_node *params, bool begins)
 {
-    const struct json_node *params = json_member(root, SPAN_LIT("params")), *method = json_member(root, SPAN_LIT("method"));
-    const struct json_node *able = method != NULL && span_is(method->text, "initialize")
-                                       ? json_member(params, SPAN_LIT("capabilities"))
-                                       : json_member(json_member(params, SPAN_LIT("_meta")), SPAN_LIT(MCP__CAPABILITIES));
+    const struct json_node *able = begins ? json_member(params, SPAN_LIT("capabilities"))
+                                          : json_member(json_member(params, SPAN_LIT("_meta")), SPAN_LIT(MCP__CAPABILITIES));
     const struct json_node *url = json_member(json_member(able, SPAN_LIT("elicitation")), SPAN_LIT("url"));
-    const struct json_node *own = json_member(json_member(params, SPAN_LIT("inputResponses")), SPAN_LIT(MCP__OWN_QUESTION));
 
-    return url != NULL && url->type == JSON_OBJECT && own == NULL;
+    return url != NULL && url->type == JSON_OBJECT &&
+           json_member(json_member(params, SPAN_LIT("inputResponses")), SPAN_LIT(MCP__OWN_QUESTION)) == NULL;
 }
 
 /* Requests whose answer may ask for that (2026-07-28, multi round-trip requests), and the one that declares it. */
@@ -438,8 +454,6 @@ static enum reason read_root(const struct json_node *root, const struct mcp_read
     enum reason reason;
     bool is_open = false;
 
-    if (mcp__edit(root, rules, canonical, arena) != CODE_OK)
-        return REASON_MEMORY;
     message->root = root;
     reason = understand(message, rules, arena, fault);
     if (reason == REASON_PERMITTED && message->is_modern)
@@ -453,15 +467,20 @@ static enum reason read_root(const struct json_node *root, const struct mcp_read
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault)
 {
-    const struct json_node *root;
+    const struct json_node *root, *params, *method;
     enum reason reason;
-    bool says;
+    bool says, begins;
 
     *message = (struct mcp_message){.kind = MCP_NONE};
     buf_clear(canonical);
     if (json_read(body, &json_request_rules, canonical, arena, &root, fault) != CODE_OK)
         return mcp__reason_of_fault(fault->kind);
-    says = says_urls(root);
+    params = json_member(root, SPAN_LIT("params"));
+    method = json_member(root, SPAN_LIT("method"));
+    begins = method != NULL && span_is(method->text, "initialize");
+    says = says_urls(params, begins);
+    if (mcp__edit(root, params, begins, rules, canonical, arena) != CODE_OK)
+        return REASON_MEMORY;
     reason = read_root(root, rules, canonical, arena, message, fault);
     message->opens_urls = may_open(message) && (says || (rules->opens_urls && !message->is_modern));
     return reason;

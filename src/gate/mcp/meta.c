@@ -46,10 +46,8 @@ static enum code find_in_answers(const struct mcp__editing *editing, const struc
                        : json_edits_cut_member(editing->edits, editing->document, answers->count == 1 ? answers : own);
 }
 
-static enum code find_cuts(const struct mcp__editing *editing, const struct json_node *root)
+static enum code find_cuts(const struct mcp__editing *editing, const struct json_node *params, bool begins)
 {
-    const struct json_node *params = json_member(root, SPAN_LIT("params")), *method = json_member(root, SPAN_LIT("method"));
-    bool begins = method != NULL && span_is(method->text, "initialize");
     enum code code = CODE_OK;
 
     params = params ? params->child : NULL;
@@ -63,15 +61,15 @@ static enum code find_cuts(const struct mcp__editing *editing, const struct json
     return code;
 }
 
-enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
-                    struct arena *arena)
+enum code mcp__edit(const struct json_node *root, const struct json_node *params, bool begins,
+                    const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena)
 {
     struct json_edits edits;
     struct mcp__editing editing = {rules, buf_peek(canonical), &edits};
     enum code code;
 
     json_edits_init(&edits);
-    code = find_cuts(&editing, root);
+    code = find_cuts(&editing, params, begins);
     if (code == CODE_OK)
         code = json_edits_apply(&edits, canonical, arena, root);
     json_edits_fini(&edits);

@@ -7,7 +7,7 @@ enum kind { KIND_REQUEST, KIND_NOTIFICATION, KIND_PSEUDO };
 
 /* A line of the table. */
 struct method {
-    struct mcp_method of;
+    struct mcp_method of; /* first, and so it is found by what mcp_method_find gave */
     enum kind kind;
     bool from_agent;
     bool from_server;
@@ -20,23 +20,24 @@ struct method {
 #define AGENT true, false
 #define SERVER false, true
 #define BOTH true, true
-#define ROW(name, kind, who, members, modern) {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_NOTHING, NOTHING, NOTHING}, \
-                                               KIND_##kind, who, members, modern}
+#define ROW(name, kind, who, members, modern) \
+    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_NOTHING, NOTHING, NOTHING, true}, KIND_##kind, who, members, modern}
 /* A request about what `thing` in its params names. */
 #define ABOUT(name, thing, what, who, members, modern) \
-    {{TEXT(name), TEXT(thing), MCP_ABOUT_##what, MCP_LISTS_NOTHING, NOTHING, NOTHING}, KIND_REQUEST, who, members, modern}
+    {{TEXT(name), TEXT(thing), MCP_ABOUT_##what, MCP_LISTS_NOTHING, NOTHING, NOTHING, true}, KIND_REQUEST, who, members, modern}
 /* A request of an agent whose answer lists what there is: result.LIST, whose elements are known by KEY. */
 #define LIST(name, list, key, what) \
-    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_##what, TEXT(list), TEXT(key)}, \
+    {{TEXT(name), NOTHING, MCP_ABOUT_NOTHING, MCP_LISTS_##what, TEXT(list), TEXT(key), true}, \
      KIND_REQUEST, AGENT, " cursor", " cursor"}
 #define INPUT " inputResponses requestState"
 
 static const struct method methods[] = {
+    /* first, since it is what is mostly asked for */
+    ABOUT("tools/call", "name", TOOL, AGENT, " name arguments task", " name arguments task" INPUT),
     ROW("initialize", REQUEST, AGENT, " protocolVersion capabilities clientInfo", NULL),
     ROW("ping", REQUEST, BOTH, "", NULL),
     ROW("server/discover", REQUEST, AGENT, "", ""),
     LIST("tools/list", "tools", "name", TOOLS),
-    ABOUT("tools/call", "name", TOOL, AGENT, " name arguments task", " name arguments task" INPUT),
     LIST("resources/list", "resources", "uri", RESOURCES),
     LIST("resources/templates/list", "resourceTemplates", "uriTemplate", TEMPLATES),
     ABOUT("resources/read", "uri", RESOURCE, AGENT, " uri", " uri" INPUT),
@@ -45,7 +46,8 @@ static const struct method methods[] = {
     /* io.modelcontextprotocol/skills (ext-skills, "stable" of 2026-09, SEP-2640): on servers of older revisions, too. */
     LIST("skills/list", "skills", "uri", RESOURCES),
     ABOUT("skills/get", "uri", RESOURCE, AGENT, " uri", " uri"),
-    {{TEXT("resources/directory/read"), TEXT("uri"), MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, TEXT("resources"), TEXT("uri")},
+    {{TEXT("resources/directory/read"), TEXT("uri"), MCP_ABOUT_RESOURCE, MCP_LISTS_RESOURCES, TEXT("resources"), TEXT("uri"),
+      true},
      KIND_REQUEST, AGENT, " uri cursor", " uri cursor"},
     ROW("subscriptions/listen", REQUEST, AGENT, NULL, " notifications"),
     LIST("prompts/list", "prompts", "name", PROMPTS),
@@ -94,6 +96,11 @@ static const struct method *find_method(struct span name)
     return NULL;
 }
 
+static const struct method *line_of(const struct mcp_method *method)
+{
+    return method != NULL && method->is_ours ? (const struct method *)(const void *)method : NULL;
+}
+
 const char *mcp_method_at(size_t at)
 {
     return at < sizeof methods / sizeof methods[0] ? methods[at].of.name.at : NULL;
@@ -131,16 +138,16 @@ const struct mcp_method *mcp_method_lists(size_t at, const struct mcp_methods *o
     return NULL;
 }
 
-bool mcp_method_may_come(struct span name, bool from_server)
+bool mcp_method_may_come(const struct mcp_method *of, bool from_server)
 {
-    const struct method *method = find_method(name);
+    const struct method *method = line_of(of);
 
     return method == NULL || (method->kind != KIND_PSEUDO && (from_server ? method->from_server : method->from_agent));
 }
 
-enum mcp_era mcp_method_era(struct span name)
+enum mcp_era mcp_method_era(const struct mcp_method *of)
 {
-    const struct method *method = find_method(name);
+    const struct method *method = line_of(of);
 
     if (method == NULL || method->kind != KIND_REQUEST || !method->from_agent)
         return MCP_ERA_ANY;
@@ -149,9 +156,9 @@ enum mcp_era mcp_method_era(struct span name)
     return method->members == NULL ? MCP_ERA_MODERN : MCP_ERA_BOTH;
 }
 
-bool mcp_method_takes(struct span name, struct span member, bool is_modern)
+bool mcp_method_takes(const struct mcp_method *of, struct span member, bool is_modern)
 {
-    const struct method *method = find_method(name);
+    const struct method *method = line_of(of);
     const char *members = method == NULL ? NULL : is_modern ? method->modern : method->members;
     struct span rest = members != NULL ? span_text(members) : SPAN_NONE;
 

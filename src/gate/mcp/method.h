@@ -25,6 +25,7 @@ struct mcp_method {
     enum mcp_lists lists;
     struct span list;   /* the member of the result that is the list; empty: there is none */
     struct span key;    /* the member of an element by which a policy knows it */
+    bool is_ours;       /* a revision names it: what follows here knows more of it than of a route's */
 };
 
 /* Methods that a route declares beside ours: all that they name are URIs of resources. */
@@ -46,17 +47,18 @@ const struct mcp_method *mcp_method_lists(size_t at, const struct mcp_methods *o
 const char *mcp_method_at(size_t at);
 
 /* Whether a message with this method may come from that side: not what only the other side says, and never a pseudo-method,
- * whose name in a record would claim what was not. A method that is not known may, and is judged by its name. */
-bool mcp_method_may_come(struct span name, bool from_server);
+ * whose name in a record would claim what was not. A method that no revision names (a route's, or NULL) may, and is judged by
+ * its name. */
+bool mcp_method_may_come(const struct mcp_method *method, bool from_server);
 
 /* Which revisions have a request of an agent: those with sessions, those without (2026-07-28 and later: "modern"), both; ANY:
  * none names it, so it may stand in any and is judged by its name. */
 enum mcp_era { MCP_ERA_ANY = 0, MCP_ERA_OLD, MCP_ERA_MODERN, MCP_ERA_BOTH };
-enum mcp_era mcp_method_era(struct span method);
+enum mcp_era mcp_method_era(const struct mcp_method *method);
 
 /* Whether some revision of the era names this member of params for what an agent sends; true for methods that none of them
  * has, which are judged by their names. */
-bool mcp_method_takes(struct span method, struct span member, bool is_modern);
+bool mcp_method_takes(const struct mcp_method *method, struct span member, bool is_modern);
 
 /* Whether a message of this name must have an id: known requests of either side, and all of `tasks/`. */
 bool mcp_method_needs_id(struct span name);

@@ -21,7 +21,7 @@ static const char *lacks(const struct mcp_message *message)
 
 enum reason mcp__check_modern(struct mcp_message *message, const struct mcp_read_rules *rules)
 {
-    enum mcp_era era = mcp_method_era(message->method);
+    enum mcp_era era = mcp_method_era(message->of);
     bool is_served;
 
     if (span_is(message->method, "initialize") && message->modern_version.len == 0) {
@@ -34,7 +34,7 @@ enum reason mcp__check_modern(struct mcp_message *message, const struct mcp_read
     message->detail = mcp__headers_differ(message, rules);
     if (message->detail != NULL)
         return REASON_HEADER_MISMATCH;
-    if (!mcp_method_may_come(message->method, false) || era == MCP_ERA_OLD)
+    if (!mcp_method_may_come(message->of, false) || era == MCP_ERA_OLD)
         return REASON_METHOD_UNKNOWN;
     is_served = mcp_revision_is_modern(message->asked_version) &&
                 mcp_revision_is_listed(rules->revisions ? rules->revisions : mcp_revisions, message->asked_version);

@@ -33,7 +33,7 @@ TEST_CASE(filters_lists)
 TEST_CASE(filters_a_declared_list)
 {
     static const struct mcp_method method = {{"acme/files", 10}, {"", 0}, MCP_ABOUT_NOTHING, MCP_LISTS_RESOURCES, {"files", 5},
-                                             {"at", 2}};
+                                             {"at", 2}, false};
     const struct mcp_methods own = {&method, 1};
     struct mcp_reply_rules rules = {.request_method = method.name, .revisions = revisions, .keep = keep_listed,
                                     .keep_context = (void *)(uintptr_t)"b", .deceptive = treatments, .own = &own};

@@ -223,7 +223,8 @@ TEST_CASE(refuses_parameters)
 /* 15.5: what a route says that a message is about, and what is about an URI by the table */
 TEST_CASE(finds_what_it_is_about)
 {
-    static const struct mcp_method method = {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_NOTHING, {"", 0}, {"", 0}};
+    static const struct mcp_method method = {{"acme/read", 9}, {"at", 2}, MCP_ABOUT_RESOURCE, MCP_LISTS_NOTHING, {"", 0}, {"", 0},
+                                             false};
     const struct mcp_methods own = {&method, 1};
     const struct mcp_read_rules rules = {.own = &own};
     static const struct {

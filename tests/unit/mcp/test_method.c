@@ -4,6 +4,10 @@
 #include "fakes/methods.h"
 #include "fakes/cm.h"
 
+static const struct mcp_method *line_of(struct span name)
+{
+    return mcp_method_find(name, NULL);
+}
 
 /* 1.19 */
 TEST_CASE(knows_who_says_what)
@@ -20,8 +24,8 @@ TEST_CASE(knows_who_says_what)
                 {"vendor/own", true, true},       {"", true, true}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(mcp_method_may_come(span_text(rows[i].name), false), rows[i].from_agent);
-        assert_int_equal(mcp_method_may_come(span_text(rows[i].name), true), rows[i].from_server);
+        assert_int_equal(mcp_method_may_come(line_of(span_text(rows[i].name)), false), rows[i].from_agent);
+        assert_int_equal(mcp_method_may_come(line_of(span_text(rows[i].name)), true), rows[i].from_server);
     }
 }
 
@@ -29,8 +33,8 @@ TEST_CASE(knows_who_says_what)
 TEST_CASE(knows_every_method)
 {
 #define X(name, agent, server, id) \
-    assert_int_equal(mcp_method_may_come(SPAN_LIT(name), false), agent); \
-    assert_int_equal(mcp_method_may_come(SPAN_LIT(name), true), server); \
+    assert_int_equal(mcp_method_may_come(line_of(SPAN_LIT(name)), false), agent); \
+    assert_int_equal(mcp_method_may_come(line_of(SPAN_LIT(name)), true), server); \
     assert_int_equal(mcp_method_needs_id(SPAN_LIT(name)), id);
     METHODS(X)
 #undef X
@@ -84,7 +88,7 @@ TEST_CASE(knows_members_of_params)
                               "lastUpdatedAt ttl pollInterval nam Name x roots inputResponses requestState notifications";
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct span method = span_text(rows[i].method);
+        const struct mcp_method *method = line_of(span_text(rows[i].method));
 
         assert_true(mcp_method_takes(method, SPAN_LIT("_meta"), rows[i].is_modern));
         assert_false(mcp_method_takes(method, SPAN_LIT(""), rows[i].is_modern));
@@ -98,8 +102,8 @@ TEST_CASE(knows_members_of_params)
             assert_int_equal(mcp_method_takes(method, one, rows[i].is_modern), named);
         }
     }
-    assert_true(mcp_method_takes(SPAN_LIT("vendor/own"), SPAN_LIT("x"), false));
-    assert_true(mcp_method_takes(SPAN_LIT("tasks/something_new"), SPAN_LIT("x"), true));
+    assert_true(mcp_method_takes(line_of(SPAN_LIT("vendor/own")), SPAN_LIT("x"), false));
+    assert_true(mcp_method_takes(line_of(SPAN_LIT("tasks/something_new")), SPAN_LIT("x"), true));
 }
 
 /* 5.2: which requests stand in which revisions */
@@ -116,7 +120,7 @@ TEST_CASE(knows_eras)
                 {"roots/list", MCP_ERA_ANY}, {"notifications/cancelled", MCP_ERA_ANY}, {"", MCP_ERA_ANY}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(mcp_method_era(span_text(rows[i].method)), rows[i].era);
+        assert_int_equal(mcp_method_era(line_of(span_text(rows[i].method))), rows[i].era);
 }
 
 TEST_CASE(lists_revisions)
