@@ -41,8 +41,8 @@ void buf_borrow(struct buf *buf)
 {
     if (buf->block != NULL || buf->cap_bytes < SPARE_SIZE || mem_is_walked())
         return;
-    buf->block = mem_spare_take();
-    buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without a spare block the buffer grows as others do */
+    buf->block = mem_spare_new();
+    buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without memory the buffer grows as others do, and then fails */
 }
 
 /* Resizes the block. A buffer that wipes leaves no copy where the block was. */
@@ -137,12 +137,6 @@ enum code buf_put(struct buf *buf, struct span span)
     return buf_settle(buf, mark);
 }
 
-void buf_commit(struct buf *buf, size_t len)
-{
-    BUG_ON(len > buf->size - buf->tail);
-    buf->tail += len;
-}
-
 /* The slow part of buf_add: the block has no room, or nothing is to be added. */
 static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const void *bytes, size_t len)
 {
@@ -158,7 +152,7 @@ static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const voi
 
 enum code buf_add(struct buf *buf, const void *bytes, size_t len)
 {
-    if (buf->code != CODE_OK || len == 0 || len > buf->size - buf->tail || buf_len(buf) + len > buf->cap_bytes)
+    if (len == 0 || !buf_has_room(buf, len))
         return add_slowly(buf, bytes, len);
     memcpy(buf->block + buf->tail, bytes, len);
     buf->tail += len;
@@ -167,7 +161,7 @@ enum code buf_add(struct buf *buf, const void *bytes, size_t len)
 
 enum code buf_add_byte(struct buf *buf, char byte)
 {
-    if (buf->code == CODE_OK && buf->tail < buf->size && buf_len(buf) < buf->cap_bytes) {
+    if (buf_has_room(buf, 1)) {
         buf->block[buf->tail++] = byte;
         return CODE_OK;
     }

@@ -36,8 +36,8 @@ static inline void buf_init(struct buf *buf, size_t cap_bytes)
 
 void buf_wipes(struct buf *buf);  /* from now on bytes that leave it are overwritten where they stood; for credentials */
 void buf_clear(struct buf *buf);  /* empties, keeps the block, forgets a failure */
-void buf_borrow(struct buf *buf); /* gives a buffer without a block a spare one (base/mem.h), if there is one; for what ends
-                                   * with the turn */
+void buf_borrow(struct buf *buf); /* gives a buffer without a block a spare one (base/mem.h) or a new one that becomes one; for
+                                   * what ends with the turn */
 
 void buf__give_back(struct buf *buf);
 
@@ -68,6 +68,12 @@ static inline struct span buf_peek(const struct buf *buf)
 {
     BUG_ON(buf->code != CODE_OK);
     return (struct span){buf->block ? buf->block + buf->head : NULL, buf->tail - buf->head};
+}
+
+/* Whether so many bytes fit into the block as it is. */
+static inline bool buf_has_room(const struct buf *buf, size_t len)
+{
+    return buf->code == CODE_OK && len <= buf->size - buf->tail && buf_len(buf) + len <= buf->cap_bytes;
 }
 
 enum code buf_add(struct buf *buf, const void *bytes, size_t len);
@@ -114,7 +120,11 @@ enum code buf_put(struct buf *buf, struct span span) MUST_USE;
 
 /* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. A failure changes nothing. */
 enum code buf_reserve(struct buf *buf, size_t len, char **at) MUST_USE;
-void buf_commit(struct buf *buf, size_t len);
+static inline void buf_commit(struct buf *buf, size_t len)
+{
+    BUG_ON(len > buf->size - buf->tail);
+    buf->tail += len;
+}
 
 /* Drops `len` bytes from the head. */
 void buf_drop(struct buf *buf, size_t len);

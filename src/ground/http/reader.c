@@ -216,7 +216,6 @@ static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
     if (room == 0)
         return refuse_size(reader);
-    buf_borrow(bytes);
     if (buf_put(bytes, span_part(in, 0, room < HEAD_PIECE_BYTES ? room : HEAD_PIECE_BYTES)) != CODE_OK)
         return http__refuse(reader, REASON_MEMORY, "no memory for the head");
     good = take_lines(reader, from, &end);

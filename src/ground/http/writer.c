@@ -55,10 +55,12 @@ static enum code add_line(struct buf *out, struct span begin, struct span colon,
 {
     size_t total = begin.len + colon.len + value.len + 2;
     char *at;
-    enum code code = buf_reserve(out, total, &at);
+    enum code code;
 
-    if (buf_fail(out, code) != CODE_OK)
-        return code;
+    if (buf_has_room(out, total))
+        at = out->block + out->tail;
+    else if ((code = buf_reserve(out, total, &at)) != CODE_OK)
+        return buf_fail(out, code);
     at = put(put(put(at, begin), colon), value);
     at[0] = '\r';
     at[1] = '\n';
