@@ -326,22 +326,26 @@ static void write_path(const struct pair *pair, enum http_method method, struct 
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     size_t query = span_find(exchange->endpoint, '?');
-    struct buf path;
+    struct span path = exchange->upstream_path;
+    struct buf text;
 
     if (exchange->endpoint.at != NULL) {
         http_write_request(out, method, span_part(exchange->endpoint, 0, query), query < exchange->endpoint.len,
                            span_part(exchange->endpoint, query + 1, SIZE_MAX));
         return;
     }
-    buf_init(&path, HTTP_LINE_MAX_BYTES);
-    buf_add_span(&path, exchange->upstream_path);
-    if (exchange->route->subtree && exchange->pass == NULL && exchange->dialect->write_path == NULL)
-        buf_add_span(&path, exchange->call->asked.path); /* as it was judged */
-    else if (exchange->route->subtree && exchange->pass == NULL)
-        buf_fail(&path, exchange->dialect->write_path(&exchange->call->message, &path));
-    if (buf_fail(out, buf_code(&path)) == CODE_OK)
-        http_write_request(out, method, buf_peek(&path), head->has_query, http_head_query(head));
-    buf_fini(&path);
+    buf_init(&text, HTTP_LINE_MAX_BYTES);
+    if (exchange->route->subtree && exchange->pass == NULL) {
+        buf_add_span(&text, path);
+        if (exchange->dialect->write_path == NULL)
+            buf_add_span(&text, exchange->call->asked.path); /* as it was judged */
+        else
+            buf_fail(&text, exchange->dialect->write_path(&exchange->call->message, &text));
+        path = buf_code(&text) == CODE_OK ? buf_peek(&text) : SPAN_NONE;
+    }
+    if (buf_fail(out, path.len <= HTTP_LINE_MAX_BYTES ? buf_code(&text) : CODE_LIMIT) == CODE_OK)
+        http_write_request(out, method, path, head->has_query, http_head_query(head));
+    buf_fini(&text);
 }
 
 /* Writes the headers that mirror the body, where the agent sent them. They were compared with the body, and are written
@@ -427,7 +431,7 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     const struct http_head *head = &pair->asks.head;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
     /* A call's body is the JSON that was judged; a body for a declared path has the type that its sender names. */
-    struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
+    struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_NONE;
     bool is_token = exchange->pass != NULL && exchange->pass->oauth == OAUTH_TOKEN;
     struct except_list list;
 
@@ -446,7 +450,9 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     else
         write_mirrors(pair, out);
     buf_add_span(out, SPAN_LIT("Accept-Encoding: identity\r\n"));
-    if (body_len != SIZE_MAX && !span_is_empty(media))
+    if (body_len != SIZE_MAX && exchange->pass == NULL)
+        buf_add_span(out, SPAN_LIT("Content-Type: application/json\r\n"));
+    else if (body_len != SIZE_MAX && !span_is_empty(media))
         http_write_line(out, SPAN_LIT("Content-Type: "), media);
     if (body_len != SIZE_MAX)
         http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len);

@@ -13,6 +13,8 @@ enum code worker_init(struct worker *worker, unsigned index, struct loop *loop, 
     worker->budget = budget;
     list_init(&worker->all);
     list_init(&worker->dirty);
+    for (size_t i = 0; i < WORKER_STAGES; i++)
+        list_init(&worker->rounds[i]);
     list_init(&worker->dead);
     worker->loop = loop;
     if (loop != NULL)
@@ -92,20 +94,19 @@ static void drive_all(struct list *round)
 
 void worker_settle(struct worker *worker)
 {
-    struct list rounds[WORKER_STAGES];
+    unsigned stages = 0; /* bits: those that somebody is at, since a turn has few */
 
     /* One round, stage by stage: what is stirred by what is driven now comes next turn, so that no two connections can keep
      * the loop from its descriptors by stirring each other. */
-    for (size_t i = 0; i < WORKER_STAGES; i++)
-        list_init(&rounds[i]);
     while (!list_is_empty(&worker->dirty)) {
         struct connection *connection = LIST_ENTRY(worker->dirty.next, struct connection, dirty);
 
         list_remove(&connection->dirty);
-        list_append(&rounds[connection->stage], &connection->dirty);
+        list_append(&worker->rounds[connection->stage], &connection->dirty);
+        stages |= 1U << connection->stage;
     }
-    for (size_t i = 0; i < WORKER_STAGES; i++)
-        drive_all(&rounds[i]);
+    for (; stages != 0; stages &= stages - 1)
+        drive_all(&worker->rounds[__builtin_ctz(stages)]);
     worker_reap(worker);
     if (!list_is_empty(&worker->dirty))
         loop_again(worker->loop);

@@ -47,6 +47,7 @@ struct worker {
     unsigned connections;
     struct list all;
     struct list dirty;
+    struct list rounds[WORKER_STAGES]; /* empty but within worker_settle */
     struct list dead;
     struct stream *retired[WORKER_RETIRED_MAX];
     unsigned retired_count;

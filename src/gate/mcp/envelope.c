@@ -14,9 +14,9 @@ enum mcp__member mcp__member_of(struct span key)
     } members[] = {{{"jsonrpc", 7}, MEMBER_JSONRPC}, {{"id", 2}, MEMBER_ID},         {{"method", 6}, MEMBER_METHOD},
                    {{"params", 6}, MEMBER_PARAMS},   {{"result", 6}, MEMBER_RESULT}, {{"error", 5}, MEMBER_ERROR}};
 
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (span_equals(key, members[i].name))
-            return members[i].member;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) /* the first byte tells those of one length apart */
+        if (key.len == members[i].name.len && key.at[0] == members[i].name.at[0])
+            return span_equals(key, members[i].name) ? members[i].member : MEMBER_UNKNOWN;
     return MEMBER_UNKNOWN;
 }
 

@@ -407,7 +407,11 @@ static void report(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct verdict *verdict = &exchange->call->verdict;
-    struct proxy_call call = {
+    struct proxy_call call;
+
+    if (pair->lane->ended == NULL || (exchange->call->is_join && exchange->call->is_permitted))
+        return;
+    call = (struct proxy_call){
         .worker = pair->lane->worker.index,
         .upstream = exchange->label,
         .tenant = exchange->identity.tenant,
@@ -420,9 +424,7 @@ static void report(struct pair *pair)
         .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
-
-    if (pair->lane->ended != NULL && !(exchange->call->is_join && exchange->call->is_permitted))
-        pair->lane->ended(pair->lane->ended_context, &call);
+    pair->lane->ended(pair->lane->ended_context, &call);
 }
 
 static void end_call(struct pair *pair)

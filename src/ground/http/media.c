@@ -65,10 +65,13 @@ static bool parameters_are_good(struct span rest, bool has_rest, bool ascii_too)
 
 enum http_media http_media_type(struct span value)
 {
-    struct span rest;
-    struct span type = span_trim(cut_unquoted(value, ';', &rest));
-    bool has_rest = span_find(value, ';') < value.len;
+    struct span rest, type;
+    bool has_rest;
 
+    if (span_is(value, "application/json")) /* nearly always */
+        return HTTP_MEDIA_JSON;
+    type = span_trim(cut_unquoted(value, ';', &rest));
+    has_rest = span_find(value, ';') < value.len;
     if (span_equals_nocase(type, SPAN_LIT("application/json")))
         return parameters_are_good(rest, has_rest, false) ? HTTP_MEDIA_JSON : HTTP_MEDIA_OTHER;
     if (span_equals_nocase(type, SPAN_LIT("text/event-stream")))
@@ -116,6 +119,10 @@ static bool weight_is_zero(struct span rest)
 
 static void add_accepted(struct http_accept *accept, struct span rest)
 {
+    if (span_is(rest, "application/json, text/event-stream")) { /* as nearly all clients of MCP say it */
+        accept->json = accept->sse = true;
+        return;
+    }
     while (rest.len > 0) {
         struct span parameters;
         struct span member = cut_unquoted(rest, ',', &rest);

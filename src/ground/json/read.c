@@ -10,7 +10,7 @@ const struct json_rules json_file_rules = {64, 200000, 4096, JSON_FOLD_NONE, 0};
 
 enum read_step { STEP_FAIL = 0, STEP_BEGIN, STEP_DONE }; /* a value must begin; a value is complete */
 
-#define SPARE_NODES 16
+#define SPARE_NODES 14 /* no more than lie beside other things in an arena's block */
 
 enum { BYTE_OTHER = 0, BYTE_BLANK, BYTE_QUOTE, BYTE_OBJECT, BYTE_ARRAY, BYTE_NUMBER, BYTE_WORD };
 

@@ -494,10 +494,11 @@ static enum code judge(struct judging *judging, const struct question *question,
  * there. */
 static bool hides(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
-    struct question call = *question;
+    struct question call;
 
     if (question->shown.len == 0)
         return false;
+    call = *question;
     call.method = SPAN_LIT("tools/call");
     call.tool = question->shown;
     call.root = NULL;

@@ -9,7 +9,7 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
 static bool walk_into(struct path_walk *walk, uint32_t segment, const struct path_inside *inside);
 
 /* Counts one more node. Returns: false when the walk must end. */
-static bool count_visit(struct path_walk *walk)
+static inline bool count_visit(struct path_walk *walk)
 {
     if (*walk->visits_left == 0 ||
         (walk->look != NULL && *walk->visits_left <= walk->look_at && !walk->stop && !walk->look(walk))) {

@@ -84,23 +84,43 @@ static unsigned char *place_in(const struct audit_ring *ring, uint64_t size, uin
 
 struct pen {
     struct audit_ring *ring;
-    uint64_t at, size;
+    unsigned char *place;
+    uint64_t in_line; /* bytes from there to the end of the room */
+    uint64_t left;    /* bytes of the record */
 };
 
-static void pen_write(struct pen *pen, const void *bytes, size_t len)
+static struct pen pen_at(struct audit_ring *ring, uint64_t at, uint64_t bytes)
 {
-    uint64_t first, rest;
-    unsigned char *place = place_in(pen->ring, pen->size, pen->at, &first);
+    struct pen pen = {.ring = ring, .left = bytes};
 
-    if (len == 0)
-        return;
-    pen->at += len;
-    if (first >= len) {
-        memcpy(place, bytes, len);
-        return;
-    }
-    memcpy(place, bytes, first);
-    memcpy(place_in(pen->ring, pen->size, pen->at - len + first, &rest), (const unsigned char *)bytes + first, len - first);
+    pen.place = place_in(ring, atomic_load_explicit(&ring->size, memory_order_relaxed), at, &pen.in_line);
+    return pen;
+}
+
+/* Goes on where the room begins. */
+static __attribute__((cold, noinline)) struct pen write_over(struct pen pen, const void *bytes, size_t len)
+{
+    size_t first = pen.in_line;
+
+    memcpy(pen.place, bytes, first);
+    pen.place = place_in(pen.ring, atomic_load_explicit(&pen.ring->size, memory_order_relaxed), 0, &pen.in_line);
+    memcpy(pen.place, (const unsigned char *)bytes + first, len - first);
+    pen.place += len - first;
+    pen.in_line -= len - first;
+    return pen;
+}
+
+/* The pen goes by value, so that it stays in registers over a record's many short texts. */
+static inline struct pen pen_write(struct pen pen, const void *bytes, size_t len)
+{
+    pen.left -= len;
+    if (len > pen.in_line)
+        return write_over(pen, bytes, len);
+    if (len > 0)
+        memcpy(pen.place, bytes, len);
+    pen.place += len;
+    pen.in_line -= len;
+    return pen;
 }
 
 /* The writer learns of the new room before it learns of a record that lies in it alone. */
@@ -157,16 +177,13 @@ void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from)
         park_wake(&shared->sleeps);
 }
 
-static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
+static void publish(struct audit_ring *ring, uint64_t end, enum ring_sleep from)
 {
-    static const char zeros[8];
-
-    pen_write(pen, zeros, end - pen->at);
     if (from == RING_DOZES) /* one thread alone adds, so no lock is needed for it */
-        atomic_store_explicit(&pen->ring->pressing,
-                              atomic_load_explicit(&pen->ring->pressing, memory_order_relaxed) + 1, memory_order_relaxed);
-    atomic_store(&pen->ring->tail, end);
-    ring_wake_writer(pen->ring->shared, from);
+        atomic_store_explicit(&ring->pressing,
+                              atomic_load_explicit(&ring->pressing, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store(&ring->tail, end);
+    ring_wake_writer(ring->shared, from);
 }
 
 /* A record's texts, and how much of each goes into the ring. Each is bounded, however long an agent makes it. */
@@ -214,22 +231,23 @@ static uint64_t record_bytes(size_t fixed, const struct texts *texts)
 static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes, const struct texts *texts,
                 uint64_t bytes, enum ring_sleep from)
 {
-    struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed),
-                      atomic_load_explicit(&ring->size, memory_order_relaxed)};
+    static const char zeros[8];
+    uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    struct pen pen = pen_at(ring, at, bytes);
     struct ring_head head = {(uint32_t)bytes, kind};
-    uint64_t end = pen.at + bytes;
 
-    pen_write(&pen, &head, sizeof head);
-    pen_write(&pen, fixed, fixed_bytes);
-    pen_write(&pen, texts->length, (size_t)texts->count * sizeof texts->length[0]);
+    pen = pen_write(pen, &head, sizeof head);
+    pen = pen_write(pen, fixed, fixed_bytes);
+    pen = pen_write(pen, texts->length, (size_t)texts->count * sizeof texts->length[0]);
     for (int i = 0; i < texts->count; i++) {
         if (texts->length[i] == RING_NULL)
             continue;
-        pen_write(&pen, texts->text[i].at, texts->text[i].len);
+        pen = pen_write(pen, texts->text[i].at, texts->text[i].len);
         if (texts->length[i] > texts->text[i].len)
-            pen_write(&pen, CUT_MARK, CUT_MARK_BYTES);
+            pen = pen_write(pen, CUT_MARK, CUT_MARK_BYTES);
     }
-    publish(&pen, end, from);
+    (void)pen_write(pen, zeros, pen.left);
+    publish(ring, at + bytes, from);
 }
 
 static void draw_salt(struct audit_ring *ring, unsigned char salt[ROW_SALT_BYTES])
