@@ -205,6 +205,7 @@ enum code admin_open(const struct admin_conf *conf, struct loop *loop, struct ad
     admin->conf = *conf;
     code = budget_init(&admin->budget, CONNECTIONS_MAX, 0);
     if (code != CODE_OK) {
+        budget_fini(&admin->budget);
         mem_free(admin);
         return why_set(why, code, "admin: %s", code_text(code));
     }

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 #define COUNT_BITS 20
@@ -22,16 +23,17 @@ enum code budget_init(struct budget *budget, uint32_t connections_max, uint64_t 
     atomic_init(&budget->memory_bytes, 0);
     atomic_init(&budget->memory_max_bytes, memory_max_bytes);
     budget->connections_max = connections_max;
+    lock_init(&budget->opening);
     budget->account_bytes = mem_array(BUDGET_ACCOUNTS, sizeof *budget->account_bytes);
     if (table_init(&budget->requests, BUDGET_REQUEST_SLOTS) == CODE_OK &&
         table_init(&budget->accounts, BUDGET_ACCOUNTS) == CODE_OK && budget->account_bytes != NULL)
         return CODE_OK;
-    budget_fini(budget);
     return CODE_NOMEM;
 }
 
 void budget_fini(struct budget *budget)
 {
+    pthread_mutex_destroy(&budget->opening);
     mem_free(budget->requests.slots);
     mem_free(budget->accounts.slots);
     mem_free(budget->account_bytes);
@@ -109,48 +111,63 @@ uint64_t budget_address(const struct sock_address *address)
 
 /* ---- tables ---- */
 
-enum entered { ENTERED, FULL, RACED };
+enum entered { ENTERED, FULL, ABSENT };
 
-/* Goes to the slot where `tag` stands already, else to the first that is nobody's. RACED: somebody else has taken that one. */
-static enum entered try_enter(struct budget_table *table, uint32_t home, uint64_t tag, uint64_t most, uint32_t *slot)
+/* Goes to the slot where `tag` stands already, be it that of its last one that left, since most come back before another has
+ * taken it. ABSENT: it stands nowhere, and *slot is the first that is nobody's. */
+static inline enum entered try_enter(struct budget_table *table, uint32_t home, uint64_t tag, uint64_t most, uint32_t *slot)
 {
     uint32_t empty = table->size;
-    uint64_t old;
 
     for (uint32_t probe = 0; probe < PROBES; probe++) {
-        *slot = (home + probe) % table->size;
-        old = atomic_load_explicit(&table->slots[*slot], memory_order_relaxed);
-        while ((old & COUNT_MASK) != 0 && (old & ~COUNT_MASK) == tag) {
+        uint32_t at = (home + probe) % table->size;
+        uint64_t old = atomic_load_explicit(&table->slots[at], memory_order_relaxed);
+
+        *slot = at;
+        while ((old & ~COUNT_MASK) == tag) {
             if ((old & COUNT_MASK) >= most)
                 return FULL;
-            if (atomic_compare_exchange_weak_explicit(&table->slots[*slot], &old, old + 1, memory_order_relaxed,
+            if (atomic_compare_exchange_weak_explicit(&table->slots[at], &old, old + 1, memory_order_relaxed,
                                                       memory_order_relaxed))
                 return ENTERED;
         }
         if (empty == table->size && (old & COUNT_MASK) == 0)
-            empty = *slot;
+            empty = at;
     }
-    if (empty == table->size)
-        return FULL;
     *slot = empty;
-    old = atomic_load_explicit(&table->slots[empty], memory_order_relaxed);
-    return (old & COUNT_MASK) == 0 &&
-           atomic_compare_exchange_strong_explicit(&table->slots[empty], &old, tag | 1, memory_order_relaxed,
-                                                   memory_order_relaxed) ? ENTERED : RACED;
+    return empty < table->size ? ABSENT : FULL;
 }
 
-/* A lost race is run again: another has won it, so it ends. Two workers may open two slots for one principal at the same
- * moment; each then counts apart, so the limit may be exceeded for as long as both are in use, never undercut. */
-static bool enter(struct budget_table *table, uint64_t who, uint32_t limit, uint32_t *slot)
+static bool is_opened(atomic_uint_fast64_t *slot, uint64_t tag)
 {
-    uint64_t most = limit == 0 || limit > COUNT_MASK ? COUNT_MASK : limit;
-    uint32_t home = (uint32_t)((who ^ (who >> 32)) % table->size);
+    uint64_t old = atomic_load_explicit(slot, memory_order_relaxed);
+
+    return (old & COUNT_MASK) == 0 &&
+           atomic_compare_exchange_strong_explicit(slot, &old, tag | 1, memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Under a lock, because two workers that open a slot for the same principal at once would count him in two. Whose a slot was
+ * last may come back to it without the lock: then another is looked for. */
+static COLD bool open_slot(struct budget *budget, struct budget_table *table, uint32_t home, uint64_t tag, uint64_t most,
+                           uint32_t *slot)
+{
     enum entered entered;
 
+    lock_take(&budget->opening);
     do
-        entered = try_enter(table, home, who & ~COUNT_MASK, most, slot);
-    while (entered == RACED);
-    return entered == ENTERED;
+        entered = try_enter(table, home, tag, most, slot);
+    while (entered == ABSENT && !is_opened(&table->slots[*slot], tag));
+    lock_give(&budget->opening);
+    return entered != FULL;
+}
+
+static bool enter(struct budget *budget, struct budget_table *table, uint64_t who, uint32_t limit, uint32_t *slot)
+{
+    uint64_t most = limit == 0 || limit > COUNT_MASK ? COUNT_MASK : limit, tag = who & ~COUNT_MASK;
+    uint32_t home = (uint32_t)((who ^ (who >> 32)) % table->size);
+    enum entered entered = try_enter(table, home, tag, most, slot);
+
+    return entered == ENTERED || (entered == ABSENT && open_slot(budget, table, home, tag, most, slot));
 }
 
 static void leave(struct budget_table *table, uint32_t slot)
@@ -162,7 +179,7 @@ static void leave(struct budget_table *table, uint32_t slot)
 
 bool budget_enter(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *slot)
 {
-    return enter(&budget->requests, who, limit, slot);
+    return enter(budget, &budget->requests, who, limit, slot);
 }
 
 void budget_leave(struct budget *budget, uint32_t slot)
@@ -172,10 +189,10 @@ void budget_leave(struct budget *budget, uint32_t slot)
 
 bool budget_open(struct budget *budget, uint64_t who, uint64_t tenant, uint32_t limit, struct budget_account *account)
 {
-    if (!enter(&budget->accounts, who, limit, &account->own))
+    if (!enter(budget, &budget->accounts, who, limit, &account->own))
         return false;
     account->tenant = account->own;
-    if (tenant == 0 || enter(&budget->accounts, tenant, budget_connection_share(budget), &account->tenant))
+    if (tenant == 0 || enter(budget, &budget->accounts, tenant, budget_connection_share(budget), &account->tenant))
         return true;
     leave(&budget->accounts, account->own);
     return false;

@@ -6,10 +6,10 @@
  * that takes all it can gets half, n of them get n parts of n + 1, and whoever comes next finds as much free as each of them
  * has; so do a tenant's principals. Nothing is set aside for anybody.
  *
- * Threads: any; relaxed atomics, no lock.
+ * Threads: any; relaxed atomics, and a short lock for whom no slot knows yet.
  * Owns: its tables.
  * Lifetime: outlives every worker that was handed it.
- * Errors: false: over the limit, or no room to count one more. A limit of 0 means none. */
+ * Errors: false: over the limit, or no room to count one more. A limit of 0 means none. What failed to begin is ended, too. */
 #ifndef LINK_BUDGET_H
 #define LINK_BUDGET_H
 
@@ -18,6 +18,7 @@
 #include "base/span.h"
 #include "os/sock.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct budget_table {
 struct budget {
     atomic_uint_fast32_t connections;
     uint32_t connections_max;
+    pthread_mutex_t opening; /* of slots */
     atomic_uint_fast64_t memory_bytes;
     atomic_uint_fast64_t memory_max_bytes;
     struct budget_table requests;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/cm.h"
+#include "fakes/sample.h"
 #include "link/budget.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 static struct budget budget;
@@ -143,6 +145,76 @@ TEST_CASE(test_lost_races)
         assert_int_equal(pthread_join(threads[i], &refused), 0);
         assert_null(refused);
     }
+    budget_fini(&budget);
+}
+
+/* Two that come at once, round by round, for somebody who is new in each. */
+struct duel {
+    atomic_uint begun, over;
+    unsigned rounds;
+    uint32_t slot;
+    bool entered;
+};
+
+static void await(atomic_uint *round_of, unsigned round)
+{
+    for (unsigned i = 1; atomic_load(round_of) < round; i++)
+        if (i % 1024 == 0)
+            (void)sched_yield();
+}
+
+static uint64_t at_one_place(unsigned number)
+{
+    return (uint64_t)number << 32 | number;
+}
+
+static bool enter_anew(unsigned round, uint32_t *slot)
+{
+    return budget_enter(&budget, at_one_place(2 * round + 1), 1, slot);
+}
+
+static void *be_second(void *context)
+{
+    struct duel *duel = context;
+
+    for (unsigned round = 1; round <= duel->rounds; round++) {
+        await(&duel->begun, round);
+        duel->entered = enter_anew(round, &duel->slot);
+        atomic_store(&duel->over, round);
+    }
+    return NULL;
+}
+
+/* 10.26: of two that come at once for the only place of somebody new, while the slot before theirs becomes free, one has it. */
+TEST_CASE(test_one_slot)
+{
+    struct duel duel = {.rounds = 30000 / sample_step()};
+    uint32_t before, slot;
+    unsigned both = 0, neither = 0;
+    pthread_t other;
+
+    assert_ok(budget_init(&budget, 0, 0));
+    assert_int_equal(pthread_create(&other, NULL, be_second, &duel), 0);
+    for (unsigned round = 1; round <= duel.rounds; round++) {
+        bool entered;
+
+        assert_true(budget_enter(&budget, at_one_place(2 * round), 1, &before));
+        atomic_store(&duel.begun, round);
+        for (volatile unsigned i = 0; i < round % 128; i++)
+            ; /* so that the other looks sometimes before, sometimes behind */
+        budget_leave(&budget, before);
+        entered = enter_anew(round, &slot);
+        await(&duel.over, round);
+        both += entered && duel.entered;
+        neither += !entered && !duel.entered;
+        if (entered)
+            budget_leave(&budget, slot);
+        if (duel.entered)
+            budget_leave(&budget, duel.slot);
+    }
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(neither, 0);
+    assert_int_equal(both, 0);
     budget_fini(&budget);
 }
 
