@@ -206,16 +206,15 @@ void buf_truncate(struct buf *buf, size_t len)
 
 void buf_move(struct buf *to, struct buf *from)
 {
-    bool wipes = from->wipes;
-
-    BUG_ON(!buf_is_empty(to) || from->code != CODE_OK || from->size > to->cap_bytes || (wipes && !to->wipes));
+    BUG_ON(!buf_is_empty(to) || from->code != CODE_OK || from->size > to->cap_bytes);
     buf_fini(to);
+    to->wipes = to->wipes || from->wipes;
     to->block = from->block;
     to->head = from->head;
     to->tail = from->tail;
     to->size = from->size;
-    buf_init(from, from->cap_bytes);
-    from->wipes = wipes;
+    from->block = NULL;
+    from->head = from->tail = from->size = 0;
 }
 
 #define FIT_BYTES 65536 /* a smaller block is not worth the call */

@@ -129,8 +129,8 @@ static inline void buf_commit(struct buf *buf, size_t len)
 /* Drops `len` bytes from the head. */
 void buf_drop(struct buf *buf, size_t len);
 
-/* The bytes of `from` become those of `to`, without a copy; `from` is empty then. Each keeps its cap. Takes: `to` empty; a cap
- * that the bytes of `from` fit; no failure. */
+/* The bytes of `from` become those of `to`, without a copy; `from` is empty then. Each keeps its cap, and where `from` wipes,
+ * both do from now on. Takes: `to` empty; a cap that the bytes of `from` fit; no failure. */
 void buf_move(struct buf *to, struct buf *from);
 
 /* Gives back room behind the tail where it is much; for bytes that stay for long. */

@@ -278,6 +278,22 @@ static bool left(const struct buf *buf, const char *word)
            memmem(buf->block + buf->tail, buf->size - buf->tail, word, strlen(word)) != NULL;
 }
 
+TEST_CASE(who_takes_over_wipes_too) /* 4.15 */
+{
+    struct buf from, to;
+
+    buf_init(&from, 100);
+    buf_init(&to, 100);
+    buf_wipes(&from);
+    assert_ok(buf_add_text(&from, "secret"));
+    buf_move(&to, &from);
+    assert_true(to.wipes && from.wipes);
+    holds(&to, "secret");
+    buf_truncate(&to, 1);
+    assert_null(memmem(to.block, to.size, "ecret", 5));
+    buf_fini(&to);
+}
+
 TEST_CASE(what_leaves_is_wiped) /* 4.15 */
 {
     struct buf buf;

@@ -119,6 +119,21 @@ TEST_CASE(escapes_separators)
     }
 }
 
+/* Claims are read where they stand, in what wipes; a separator in them makes the text longer, which moves them aside. */
+TEST_CASE(reads_secrets_in_place)
+{
+    struct json_fault fault;
+    struct buf text;
+
+    buf_init(&text, 1000);
+    buf_wipes(&text);
+    assert_ok(buf_add_text(&text, " {\"sub\":\"a\xe2\x80\xa8\"} "));
+    assert_int_equal(json_read(buf_peek(&text), &json_file_rules, &text, NULL, NULL, &fault), CODE_OK);
+    assert_true(span_is(buf_peek(&text), "{\"sub\":\"a\\u2028\"}"));
+    assert_true(text.wipes);
+    buf_fini(&text);
+}
+
 static void see_byte(int byte, size_t len, size_t at, size_t blanks)
 {
     char in[80] = "\"", out[80];
