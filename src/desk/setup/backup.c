@@ -352,7 +352,7 @@ static bool read_file(struct backup *backup, const struct json_node *one)
         return false;
     if (file.link != NULL && (file.part != BACKUP_AUDIT || *file.link == '\0' || strchr(file.link, '/') != NULL))
         return false; /* beside itself, as the gate makes it */
-    file.mode = (unsigned)mode;
+    file.mode = (unsigned)mode & ~022u; /* who else might write it has opened its mode: db_check_modes */
     file.bytes = (uint64_t)bytes;
     backup->files[backup->count++] = file;
     return true;

@@ -49,6 +49,10 @@ enum code serve_check(const struct conf *conf, struct why *why)
     if (code == CODE_OK)
         say_retention(conf->audit.database);
     if (code == CODE_OK)
+        code = db_check_modes(conf->audit.database, why);
+    if (code == CODE_OK)
+        code = db_check_modes(conf->store, why); /* which who only reads is not asked for */
+    if (code == CODE_OK)
         code = store_open(conf->store, DB_READ, &store, why);
     if (code == CODE_NOT_FOUND) {
         log_info("app", "there is no store yet at %s; the first start or command makes it", conf->store);

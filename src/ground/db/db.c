@@ -251,6 +251,22 @@ static enum code refuse_others(const char *path, enum db_mode mode, struct why *
     return CODE_OK;
 }
 
+enum code db_check_modes(const char *path, struct why *why)
+{
+    static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
+    char names[128] = "";
+    struct stat there;
+
+    for (size_t i = 0, len = 0; i < sizeof ends / sizeof ends[0]; i++, len = strlen(names))
+        if (db__stat_beside(path, ends[i], &there) && (there.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+            (void)snprintf(names + len, sizeof names - len, "%s%s (mode %04o)", len > 0 ? ", " : "", ends[i],
+                           there.st_mode & 07777u);
+    if (names[0] == '\0')
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "%s%s: may be written by others than its owner; find out whether somebody did, then "
+                   "chmod go-w what is named", path, names);
+}
+
 enum code db_open(const char *path, enum db_mode mode, struct db **out, struct why *why)
 {
     bool is_file = strcmp(path, ":memory:") != 0;
@@ -263,6 +279,8 @@ enum code db_open(const char *path, enum db_mode mode, struct db **out, struct w
         return why_set(why, errno == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s: %s", path, strerror(errno));
     if (is_file)
         code = refuse_others(path, mode, why);
+    if (code == CODE_OK && is_file && mode >= DB_WRITE)
+        code = db_check_modes(path, why);
     if (code == CODE_OK && is_file && mode == DB_CREATE)
         code = make_file(path, why);
     if (code != CODE_OK)

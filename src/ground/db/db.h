@@ -38,9 +38,13 @@ bool db_has_moved(const struct db *db);
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
  * Returns: CODE_NOT_FOUND where there is no such file (but for CREATE); CODE_INVALID for what is no file or no database;
- * CODE_BUSY where somebody has it open (ALONE, at once). */
+ * CODE_DENIED as db_check_modes for who would write; CODE_BUSY where somebody has it open (ALONE, at once). */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 void db_close(struct db **db);
+
+/* CODE_DENIED where group or others may write a database, or what SQLite reads beside it: what somebody else wrote must become
+ * no policy, no key and no row of the trail. No such file: CODE_OK. */
+enum code db_check_modes(const char *path, struct why *why) MUST_USE;
 
 /* Writes what the -wal file of a database holds over itself and syncs it: what can be read of it afterwards is on the disk,
  * also where an earlier sync had failed. Only while nobody else writes the database. No such file: CODE_OK. Blocks. */

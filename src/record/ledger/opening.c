@@ -400,7 +400,7 @@ static void take_after(const char *before, const char *next)
         return;
     if (chown(next, there.st_uid, there.st_gid) != 0 && chown(next, (uid_t)-1, there.st_gid) != 0)
         log_info("audit", "%s: the next file cannot be given to its group: %s", before, strerror(errno));
-    (void)chmod(next, (there.st_mode & 0777) | 0600);
+    (void)chmod(next, (there.st_mode & 0755) | 0600); /* who else may write it has opened its mode: db_check_modes */
 }
 
 /* The new file counts only when the link names it, so that it is synced once, when it is filled. */

@@ -185,6 +185,11 @@ def is_there(pid):
         return False
 
 
+def modes(folder):
+    """Those of the folder and of all in it, of folders and of files."""
+    return {(path.is_dir(), oct(path.stat().st_mode & 0o7777)) for path in [folder, *folder.rglob("*")]}
+
+
 def names_of(user):
     """What a person with this account may be recorded as: by it, or, where this session is somebody else's, with that login before."""
     login = int(pathlib.Path("/proc/self/loginuid").read_text())

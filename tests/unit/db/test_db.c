@@ -166,6 +166,34 @@ TEST_CASE_WITH(test_what_cannot_be_opened, setup, teardown)
     assert_null(db);
 }
 
+/* Neither it nor what SQLite reads beside it; who only reads is told nothing. */
+TEST_CASE_WITH(test_others_may_write, setup, teardown)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    static const mode_t modes[] = {0660, 0642};
+    static const enum db_mode kinds[] = {DB_WRITE, DB_CREATE, DB_ALONE};
+    struct place *place = *state;
+    struct db *db = make(place->path), *other;
+    struct why why = {0};
+    char path[128];
+
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode=WAL; CREATE TABLE t(x)"), CODE_OK);
+    for (size_t i = 0; i < 3 * 2 * 3; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", place->path, ends[i % 3]);
+        assert_int_equal(chmod(path, modes[i / 3 % 2]), 0);
+        assert_int_equal(db_open(place->path, kinds[i / 6], &other, &why), CODE_DENIED);
+        assert_null(other);
+        assert_non_null(strstr(why.text, path));
+        assert_non_null(strstr(why.text, "chmod go-w"));
+        assert_int_equal(db_open(place->path, DB_READ, &other, &why), CODE_OK);
+        db_close(&other);
+        assert_int_equal(chmod(path, 0640), 0);
+    }
+    assert_int_equal(db_open(place->path, DB_WRITE, &other, &why), CODE_OK);
+    db_close(&other);
+    db_close(&db);
+}
+
 TEST_CASE_WITH(test_hardened, setup, teardown)
 {
     struct place *place = *state;
