@@ -202,7 +202,7 @@ static void await_finisher(struct audit *audit)
     if (sealed->code == CODE_OK)
         return;
     log_error("audit", "%s: erasing values of tenant %s in sealed files: %s; it is tried again", audit->ledger.path,
-              erasing->what.tenant, sealed->text);
+              erasing->what.tenant, sealed->why.text);
     erasing->phase = ERASE_LIVE; /* what is erased already is passed over */
     erasing->due_us = clock_monotonic_us() + pause_us(60 * RETRY_US);
 }

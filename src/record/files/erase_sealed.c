@@ -83,13 +83,10 @@ void erase_sealed_fini(struct erase_sealed *sealed)
 
 static enum code find_files(struct erase_sealed *sealed)
 {
-    struct why why = {0};
-    enum code code = trail_find(sealed->live, true, &sealed->trail, &why);
+    enum code code = trail_find(sealed->live, true, &sealed->trail, &sealed->why);
 
-    if (code != CODE_OK) {
-        (void)snprintf(sealed->text, sizeof sealed->text, "%.*s", (int)sizeof sealed->text - 1, why.text);
+    if (code != CODE_OK)
         return code;
-    }
     sealed->has_trail = true;
     sealed->file = 0;
     sealed->rows = 0;
@@ -103,7 +100,7 @@ static enum code open_file(struct erase_sealed *sealed)
     enum code code = files_may_write(file->path, true); /* until the finisher has finished it once more */
 
     if (code == CODE_OK)
-        code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
+        code = db_open(file->path, DB_WRITE, &sealed->db, &sealed->why);
     if (code == CODE_OK) {
         db_busy_wait(sealed->db, 0);
         db_take_tables_alone(sealed->db);
@@ -151,8 +148,10 @@ static enum code slice(struct erase_sealed *sealed)
 /* A file that somebody has locked is tried again where it stands. */
 void erase_sealed_step(struct erase_sealed *sealed, bool *wait)
 {
-    enum code code = sealed->has_trail ? CODE_OK : find_files(sealed);
+    enum code code;
 
+    sealed->why.text[0] = '\0';
+    code = sealed->has_trail ? CODE_OK : find_files(sealed);
     *wait = false;
     if (code == CODE_OK && sealed->file + 1 < sealed->trail.count) {
         if (sealed->db == NULL)
@@ -166,8 +165,9 @@ void erase_sealed_step(struct erase_sealed *sealed, bool *wait)
             db_close(&sealed->db);
         if (code == CODE_OK || code == CODE_BUSY)
             return;
-        (void)snprintf(sealed->text, sizeof sealed->text, "%s: %s", sealed->trail.files[sealed->file].path,
-                       sealed->db != NULL ? db_error(sealed->db) : code_text(code));
+        if (sealed->why.text[0] == '\0')
+            (void)why_set(&sealed->why, code, "%s: %s", sealed->trail.files[sealed->file].path,
+                          sealed->db != NULL ? db_error(sealed->db) : code_text(code));
     }
     sealed->code = code;
     erase_sealed_fini(sealed);

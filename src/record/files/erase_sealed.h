@@ -36,7 +36,7 @@ struct erase_sealed {
     int64_t at;
     int64_t rows, missing_to;
     enum code code;
-    char text[300];       /* why it failed */
+    struct why why;       /* why it failed */
 };
 
 /* Opens a file, erases one slice in it, or closes it. Call it again while the state is ERASE_ASKED; where *wait is set, after

@@ -52,7 +52,8 @@ static enum code ready_connection(struct keeper *keeper)
     keeper->generation_seen = atomic_load(&keeper->generation);
     (void)snprintf(file, sizeof file, "%s", keeper->file);
     lock_give(&keeper->commit_lock);
-    code = db_open(file, DB_WRITE, &keeper->db, NULL);
+    keeper->why.text[0] = '\0';
+    code = db_open(file, DB_WRITE, &keeper->db, &keeper->why);
     if (code == CODE_OK) {
         db_keep_wal(keeper->db);
         db_busy_wait(keeper->db, 0); /* a checkpoint that has to wait is tried again later */
@@ -113,8 +114,7 @@ static enum code run_checkpoint(struct keeper *keeper)
 static void run_keeper(void *argument)
 {
     struct keeper *keeper = argument;
-    bool complained = false;
-    int wait_ms = 0;
+    int wait_ms = 0; /* above 0: what was done last has failed, which was told then */
 
     sandbox_narrow(SANDBOX_KEEPER);
     while (thread_rest(&keeper->thread, wait_ms)) {
@@ -124,12 +124,12 @@ static void run_keeper(void *argument)
         if (atomic_exchange(&keeper->checkpoint_wanted, false))
             code = run_checkpoint(keeper);
         if (code != CODE_OK) {
-            if (!complained)
-                log_warn("audit", "%s: checkpoint: %s; trying again", keeper->file, code_text(code));
+            if (wait_ms <= 0)
+                log_warn("audit", "%s: checkpoint: %s; trying again", keeper->file,
+                         keeper->why.text[0] != '\0' ? keeper->why.text : code_text(code));
             db_close(&keeper->db);
             atomic_store(&keeper->checkpoint_wanted, true);
         }
-        complained = code != CODE_OK;
         wait_ms = code != CODE_OK ? pause_ms(PAUSE_MS) : -1;
     }
 }

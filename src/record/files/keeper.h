@@ -18,6 +18,7 @@ struct keeper {
     struct thread thread;
     char file[FILES_PATH_BYTES];  /* the live one. Under commit_lock */
     struct db *db;                /* the keeper's; NULL: to be opened */
+    struct why why;               /* what it could not be opened for; the keeper's */
     uint64_t generation_seen;
     atomic_int wal_pages;         /* what the -wal file holds after the writer's last commit; set while commit_lock is held */
     int copied;                   /* what it held when all of it was copied last; the keeper's */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: a tenant's argument values are erased in the live file and in sealed ones, recorded first, and the chain stays whole; not a
  * byte of them is left; killed at every step, the next start goes on. A value that is missing otherwise is a fault. */
+#include "files/erase_sealed.h"
 #include "files/files.h"
 #include "trail_bench.h"
 
@@ -139,6 +140,35 @@ TEST_CASE_WITH(test_erased_and_sealed_again, setup, teardown)
     audit_close(&bench->audit);
     assert_int_equal(files_with(bench, "our-secret"), 0);
     assert_int_equal(verify_all(bench), 3);
+}
+
+/* P15: an erasure that is refused says which file, what is wrong with it, and what to do. */
+TEST_CASE_WITH(test_a_file_that_others_may_write, setup, teardown)
+{
+    struct erase_sealed sealed = {.state = ERASE_ASKED, .what = {.tenant = "acme", .before_us = INT64_C(1800000000000000), .seq = 400}};
+    struct bench *bench = *state;
+    struct audit_file file;
+    char wanted[1024];
+    bool wait;
+
+    start(bench);
+    fill(bench);
+    audit_close(&bench->audit);
+    in_file(bench, 0, &file);
+    assert_int_equal(chmod(file.path, 0460), 0);
+    (void)snprintf(sealed.live, sizeof sealed.live, "%s", bench->file.path);
+    while (atomic_load(&sealed.state) == ERASE_ASKED)
+        erase_sealed_step(&sealed, &wait);
+    assert_int_equal(sealed.code, CODE_DENIED);
+    (void)snprintf(wanted, sizeof wanted, "%s (mode 0660): may be written by others than its owner; find out whether somebody did, "
+                   "then chmod go-w what is named", file.path);
+    assert_string_equal(sealed.why.text, wanted);
+    assert_int_equal(chmod(file.path, 0440), 0);
+    atomic_store(&sealed.state, ERASE_ASKED);
+    while (atomic_load(&sealed.state) == ERASE_ASKED)
+        erase_sealed_step(&sealed, &wait);
+    assert_int_equal(sealed.code, CODE_OK);
+    assert_int_equal(sealed.rows, 40);
 }
 
 /* 6.2: who reads a sealed file holds the erasure up, and not the rotation that a file in doubt is left by; also after a restart. */

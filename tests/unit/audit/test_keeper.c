@@ -11,7 +11,9 @@
 #include "fakes/fault_vfs.h"
 #include "fakes/cm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +145,31 @@ TEST_CASE(test_nothing_to_copy)
     assert_true(bytes(&scene) >= before + 40000);
     keeper_stop(&scene.keeper);
     assert_int_equal(scene.keeper.copied, scene.keeper.wal_pages);
+    end(&scene);
+}
+
+/* P15: what the log says of a file that others may write names the file and what to do. */
+TEST_CASE(test_a_file_that_others_may_write)
+{
+    FILE *log = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    char line[1024] = "", wanted[512];
+    struct scene scene;
+
+    assert_true(log != NULL && saved >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
+    begin(&scene, PAGES_KEPT);
+    assert_int_equal(chmod(scene.file.path, 0660), 0);
+    keeper_ask_checkpoint(&scene.keeper);
+    for (int tries = 0; tries < NAPS_MOST && strchr(line, '\n') == NULL; tries++) {
+        nap();
+        assert_true(pread(fileno(log), line, sizeof line - 1, 0) >= 0);
+    }
+    assert_true(dup2(saved, STDERR_FILENO) >= 0 && close(saved) == 0 && fclose(log) == 0);
+    (void)snprintf(wanted, sizeof wanted, "%s (mode 0660)", scene.file.path);
+    assert_non_null(strstr(line, wanted));
+    assert_non_null(strstr(line, "find out whether somebody did, then chmod go-w what is named; trying again"));
+    assert_int_equal(chmod(scene.file.path, 0640), 0);
+    copied(&scene);
     end(&scene);
 }
 
