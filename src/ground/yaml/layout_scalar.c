@@ -97,20 +97,77 @@ void layout__scalar(struct buf *out, const struct layout_node *node, long moved,
     }
 }
 
-/* A text that stood in several lines and comes into one: where it holds line ends as JSON writes it, which YAML reads, too. */
+/* Returns: how long what stands there is, which ends a line for YAML, or which it does not read as it is; 0: it is neither. */
+static size_t hidden_at(struct span text, size_t at)
+{
+    struct span rest = span_part(text, at, SIZE_MAX);
+    unsigned char c = (unsigned char)rest.at[0];
+
+    if ((c < 0x20 && c != '\t') || c == 0x7f)
+        return 1;
+    if (c == 0xc2 && rest.len > 1 && (unsigned char)rest.at[1] < 0xa0)
+        return 2;
+    return span_starts_with(rest, SPAN_LIT("\u2028")) || span_starts_with(rest, SPAN_LIT("\u2029")) ||
+           span_starts_with(rest, SPAN_LIT("\ufeff")) ? 3 : 0;
+}
+
+static bool has_hidden(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (hidden_at(text, i) > 0)
+            return true;
+    return false;
+}
+
+static void add_escaped(struct buf *out, struct span text)
+{
+    buf_add_byte(out, '"');
+    for (size_t i = 0, len; i < text.len; i += len > 0 ? len : 1) {
+        unsigned char last;
+
+        len = hidden_at(text, i);
+        if (len == 0 && (text.at[i] == '"' || text.at[i] == '\\'))
+            buf_add_byte(out, '\\');
+        if (len == 0) {
+            buf_add_byte(out, text.at[i]);
+            continue;
+        }
+        last = (unsigned char)text.at[i + len - 1];
+        if (last == '\n') {
+            buf_add_text(out, "\\n");
+            continue;
+        }
+        buf_add_text(out, len < 3 ? "\\x" : last == 0xbf ? "\\ufe" : "\\u20");
+        last = len < 3 ? last : last == 0xbf ? 0xff : (unsigned char)(last - 0x80);
+        buf_add_byte(out, "0123456789abcdef"[last >> 4]);
+        buf_add_byte(out, "0123456789abcdef"[last & 15]);
+    }
+    buf_add_byte(out, '"');
+}
+
+/* A text that stood in several lines and comes into one: what would end that, or not be read, is written as an escape. */
 static void add_in_line(struct buf *out, struct span text)
 {
-    if (count(text, '\n') == 0)
-        add_quoted(out, text, SPAN_NONE, false);
+    if (has_hidden(text))
+        add_escaped(out, text);
     else
-        yaml__write_quoted(out, text);
+        add_quoted(out, text, SPAN_NONE, false);
+}
+
+/* Behind a `?` such a key is one; where it begins a line, a document begins or ends. */
+static bool parts_documents(struct span raw)
+{
+    return (span_starts_with(raw, SPAN_LIT("---")) || span_starts_with(raw, SPAN_LIT("..."))) &&
+           (raw.len == 3 || raw.at[3] == ' ' || raw.at[3] == '\t');
 }
 
 /* A key of several lines, which a `?` or a bracket allows, becomes one. */
 void layout__key(struct buf *out, const struct layout_node *node)
 {
-    if (count(node->key_raw, '\n') > 0)
+    if (has_hidden(node->key_raw))
         add_in_line(out, node->key);
+    else if (node->key_is_plain && parts_documents(node->key_raw))
+        add_single(out, node->key);
     else if (node->key_is_plain)
         buf_add_span(out, node->key_raw);
     else

@@ -50,6 +50,10 @@ TEST_CASE(test_blocks)
     expect("\n\n\na: 1\n\n\n\nb: 2\n\n", "a: 1\n\nb: 2\n");
     expect("a: 1\r\nb: 2\r# c\r", "a: 1\nb: 2\n# c\n");
     expect("? a\n: 1\n", "a: 1\n");
+    expect("{\"\\b\r\"}\n", "{\"\\x08 \": }\n"); /* a key that a carriage return breaks, and what no quotes hold as it is */
+    expect("{\"\\x7f\\L\\N\\ufeff\n  'a\"}\n", "{\"\\x7f\\u2028\\x85\\ufeff 'a\": }\n");
+    expect("a: 1\n? --- b\n: 2\n? ...\n: 3\n?   ---c\n", "a: 1\n'--- b': 2\n'...': 3\n---c:\n"); /* no document begins */
+    expect("? |-\n  a\n  \"b\n: 1\n", "\"a\\n\\\"b\": 1\n");
     expect("", "");
     expect("# only this", "# only this\n");
 }
