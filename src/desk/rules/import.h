@@ -55,8 +55,4 @@ void import_add(struct import *import, enum import_effect effect, struct span se
 bool import_is_name(struct span name);
 void import_leave(struct import *import, struct span from, const char *why);
 
-/* TOML as JSON text, of the part of TOML that configurations use: tables, dotted keys, inline tables, arrays, strings of one
- * line. What else there is is a fault, as is a key that stands twice. */
-enum code import_toml(struct span text, const char *file, struct buf *json, struct faults *faults) MUST_USE;
-
 #endif

@@ -2,6 +2,7 @@
 /* The forms, as their makers document them in November 2026. */
 #include "rules/import.h"
 
+#include "toml/toml.h"
 #include "yaml/yaml.h"
 
 #include <string.h>
@@ -376,7 +377,7 @@ enum code import_read(struct import *import, enum import_form form, struct span 
     import->upstream = kept.at;
     buf_init(&json, JSON_BYTES);
     if (code == CODE_OK && form == IMPORT_CODEX)
-        code = import_toml(text, file, &json, faults);
+        code = toml_to_json(text, file, &json, faults);
     if (code == CODE_OK)
         code = yaml_read(form == IMPORT_CODEX ? buf_peek(&json) : text, file, &tree, faults);
     if (code == CODE_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of TOML 1.0 that configurations use, as JSON text. */
-#include "rules/import.h"
+#include "toml/toml.h"
 
 #include "base/ascii.h"
 #include "json/json.h"
@@ -363,7 +362,7 @@ static void write_below(const struct toml *toml, const struct key *of, size_t de
     (void)buf_add_byte(out, '}');
 }
 
-enum code import_toml(struct span text, const char *file, struct buf *json, struct faults *faults)
+enum code toml_to_json(struct span text, const char *file, struct buf *json, struct faults *faults)
 {
     struct toml toml = {.rest = text, .line = 1, .file = file, .faults = faults};
     struct key table = {.depth = 0};
