@@ -2,6 +2,8 @@
 #include "toml/toml.h"
 
 #include "base/ascii.h"
+#include "base/num.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -21,6 +23,7 @@ struct key {
 struct entry {
     struct key key;
     struct span json;
+    bool is_element; /* of an array of tables: the last part of its key is its number */
 };
 
 struct toml {
@@ -72,19 +75,6 @@ static void skip_blanks(struct toml *toml, bool with_lines)
 
 /* ---- texts ---- */
 
-static void add_code_point(struct buf *out, unsigned code)
-{
-    if (code < 0x80)
-        (void)buf_add_byte(out, (char)code);
-    else if (code < 0x800)
-        (void)buf_addf(out, "%c%c", 0xc0 | code >> 6, 0x80 | (code & 0x3f));
-    else if (code < 0x10000)
-        (void)buf_addf(out, "%c%c%c", 0xe0 | code >> 12, 0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f));
-    else
-        (void)buf_addf(out, "%c%c%c%c", 0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f), 0x80 | (code >> 6 & 0x3f),
-                       0x80 | (code & 0x3f));
-}
-
 static bool read_escape(struct toml *toml, struct buf *out)
 {
     static const char letters[] = "btnfr\"\\", means[] = "\b\t\n\f\r\"\\";
@@ -92,47 +82,97 @@ static bool read_escape(struct toml *toml, struct buf *out)
     const char *simple = c != '\0' ? strchr(letters, c) : NULL;
     size_t digits = c == 'u' ? 4 : c == 'U' ? 8 : 0;
     unsigned code = 0;
+    char point[4];
 
     if (simple != NULL) {
         skip(toml, 2);
-        return buf_add_byte(out, means[simple - letters]) == CODE_OK;
+        (void)buf_add_byte(out, means[simple - letters]);
+        return true;
     }
     for (size_t i = 0; i < digits; i++) {
-        char digit = i + 2 < toml->rest.len ? toml->rest.at[i + 2] : '\0';
+        int digit = i + 2 < toml->rest.len ? num_hex_digit(toml->rest.at[i + 2]) : -1;
 
-        if (!ascii_is_of(digit, "0-9a-fA-F"))
+        if (digit < 0)
             return fail(toml, "an escape in a text is none that TOML has");
-        code = code << 4 | (unsigned)(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10);
+        code = code << 4 | (unsigned)digit;
     }
     if (digits == 0 || code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         return fail(toml, "an escape in a text is none that TOML has");
     skip(toml, 2 + digits);
-    add_code_point(out, code);
+    (void)buf_add(out, point, utf8_put(point, code));
     return true;
 }
 
-/* A text in quotes, of one line; into the arena. */
+static bool begins_lines(struct span text, char quote)
+{
+    return text.len > 2 && text.at[0] == quote && text.at[1] == quote && text.at[2] == quote;
+}
+
+/* What is blank behind a backslash at a line's end, up to the next character, is not part of the text. */
+static bool skip_fold(struct toml *toml)
+{
+    size_t len = 1;
+
+    while (len < toml->rest.len && ascii_is_of(toml->rest.at[len], " \t\r\n"))
+        len++;
+    if (span_find(span_part(toml->rest, 0, len), '\n') == len)
+        return false;
+    skip(toml, len);
+    return true;
+}
+
+/* How many quotes stand here, of five at most: three end a text of several lines, and two more before them are its own. */
+static size_t count_quotes(const struct toml *toml, char quote)
+{
+    size_t many = 0;
+
+    while (many < 5 && many < toml->rest.len && toml->rest.at[many] == quote)
+        many++;
+    return many;
+}
+
+static bool is_control(const struct toml *toml, bool has_lines)
+{
+    char c = next(toml);
+
+    return c == '\0' || (ascii_is_of(c, "\x01-\x08\x0b-\x1f\x7f") &&
+                         !(has_lines && span_starts_with(toml->rest, SPAN_LIT("\r\n"))));
+}
+
+/* What stands next in a text: a character, or what is written for some. */
+static bool read_piece(struct toml *toml, char quote, bool has_lines, struct buf *out)
+{
+    char c = next(toml);
+
+    if (toml->rest.len == 0 || (!has_lines && c == '\n'))
+        return fail(toml, has_lines ? "a text of several lines does not end" : "a text does not end in its line");
+    if (quote == '"' && c == '\\')
+        return (has_lines && skip_fold(toml)) || read_escape(toml, out);
+    if (is_control(toml, has_lines))
+        return fail(toml, "a control character stands in a text");
+    (void)buf_add_byte(out, c);
+    skip(toml, 1);
+    return true;
+}
+
+/* A text in quotes, into the arena. */
 static bool read_text(struct toml *toml, struct span *text)
 {
     char quote = next(toml);
+    size_t quotes = begins_lines(toml->rest, quote) ? 3 : 1, many;
     struct buf out;
     bool good = true;
 
-    if (toml->rest.len > 2 && toml->rest.at[1] == quote && toml->rest.at[2] == quote)
-        return fail(toml, "a text of several lines is not read here; write it in one, or leave it out of what is imported");
     buf_init(&out, TEXT_BYTES);
-    skip(toml, 1);
-    while (good && next(toml) != quote) {
-        if (toml->rest.len == 0 || next(toml) == '\n')
-            good = fail(toml, "a text does not end in its line");
-        else if (quote == '"' && next(toml) == '\\')
-            good = read_escape(toml, &out);
-        else {
-            (void)buf_add_byte(&out, next(toml));
-            skip(toml, 1);
-        }
-    }
-    skip(toml, 1);
+    skip(toml, quotes);
+    if (quotes == 3)
+        skip(toml, span_starts_with(toml->rest, SPAN_LIT("\r\n")) ? 2 : next(toml) == '\n');
+    while (good && (many = count_quotes(toml, quote)) < quotes)
+        good = read_piece(toml, quote, quotes == 3, &out);
+    if (good && quotes == 3)
+        (void)buf_add_span(&out, span_part(toml->rest, 0, many - quotes));
+    if (good)
+        skip(toml, quotes == 3 ? many : quotes);
     if (good && (buf_code(&out) != CODE_OK || arena_keep(&toml->arena, buf_peek(&out), text) != CODE_OK))
         good = fail(toml, "a text is too long");
     buf_fini(&out);
@@ -151,6 +191,8 @@ static bool read_key(struct toml *toml, struct key *key)
         if (key->depth == PARTS_MOST)
             return fail(toml, "a key has too many parts");
         if (next(toml) == '"' || next(toml) == '\'') {
+            if (begins_lines(toml->rest, next(toml)))
+                return fail(toml, "a key stands in one line");
             if (!read_text(toml, part))
                 return false;
         } else {
@@ -225,6 +267,13 @@ static bool write_table(struct toml *toml, unsigned deep, struct buf *out)
     return buf_add_byte(out, '}') == CODE_OK;
 }
 
+static bool is_number_or_time(struct span text)
+{
+    struct span behind = span_part(text, ascii_is_of(text.at[0], "+-"), SIZE_MAX);
+
+    return ascii_is_of(behind.len > 0 ? behind.at[0] : 'x', "0-9") || span_is(behind, "inf") || span_is(behind, "nan");
+}
+
 /* Numbers and times mean nothing here: they are texts. */
 static bool write_value(struct toml *toml, unsigned deep, struct buf *out)
 {
@@ -252,8 +301,10 @@ static bool write_value(struct toml *toml, unsigned deep, struct buf *out)
         return fail(toml, "a value is missing");
     if (span_is(text, "true") || span_is(text, "false"))
         (void)buf_add_span(out, text);
-    else
+    else if (is_number_or_time(text))
         (void)json_write_string(out, text);
+    else
+        return fail(toml, "a value is none that TOML has; a text stands in quotes");
     return true;
 }
 
@@ -283,31 +334,61 @@ static bool same_start(const struct key *a, const struct key *b, size_t depth)
     return true;
 }
 
+/* The element that stands last of the array of tables with this name; NULL: it is no such array. */
+static const struct key *last_element(const struct toml *toml, const struct key *name)
+{
+    for (size_t i = toml->count; i-- > 0;)
+        if (toml->entries[i].is_element && toml->entries[i].key.depth == name->depth + 1 &&
+            same_start(&toml->entries[i].key, name, name->depth))
+            return &toml->entries[i].key;
+    return NULL;
+}
+
+/* Writes a table's name with the numbers of the elements that it stands in. */
+static bool find_table(struct toml *toml, const struct key *name, bool is_array, struct key *table)
+{
+    const struct key *element;
+
+    *table = (struct key){.depth = 0};
+    for (size_t i = 0; i < name->depth; i++) {
+        if (table->depth + 1 >= PARTS_MOST)
+            return fail(toml, "a key has too many parts");
+        table->parts[table->depth++] = name->parts[i];
+        element = last_element(toml, table);
+        if (element != NULL && i + 1 < name->depth)
+            *table = *element;
+        else if (element != NULL && !is_array)
+            return fail(toml, "a table stands twice");
+    }
+    return true;
+}
+
 static bool read_table(struct toml *toml, struct key *table)
 {
     bool is_array = toml->rest.len > 1 && toml->rest.at[1] == '[';
     static const struct key none;
+    struct key name = {.depth = 0};
     char number[24];
 
     skip(toml, is_array ? 2 : 1);
-    *table = (struct key){.depth = 0};
-    if (!read_key(toml, table))
+    if (!read_key(toml, &name))
         return false;
     if (next(toml) != ']' || (is_array && (toml->rest.len < 2 || toml->rest.at[1] != ']')))
         return fail(toml, "a table's name ends with `]`");
     skip(toml, is_array ? 2 : 1);
+    if (!find_table(toml, &name, is_array, table))
+        return false;
     for (size_t i = 0; i < toml->count && !is_array; i++)
         if (toml->entries[i].json.at == NULL && toml->entries[i].key.depth == table->depth &&
             same_start(&toml->entries[i].key, table, table->depth))
             return fail(toml, "a table stands twice");
-    if (is_array && table->depth < PARTS_MOST) {
-        struct span name = span_of(number, (size_t)snprintf(number, sizeof number, "%u", toml->tables++));
-
-        if (arena_keep(&toml->arena, name, &table->parts[table->depth]) != CODE_OK)
-            return fail(toml, "not enough memory");
-        table->depth++;
-    }
-    return add_entry(toml, table, &none, SPAN_NONE);
+    if (is_array && arena_keep(&toml->arena, span_of(number, (size_t)snprintf(number, sizeof number, "%u", toml->tables++)),
+                               &table->parts[table->depth++]) != CODE_OK)
+        return fail(toml, "not enough memory");
+    if (!add_entry(toml, table, &none, SPAN_NONE))
+        return false;
+    toml->entries[toml->count - 1].is_element = is_array;
+    return true;
 }
 
 static bool read_line(struct toml *toml, struct key *table)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TOML as JSON text, of the part of TOML 1.0 that configurations use: tables and arrays of them, dotted keys, inline tables,
- * arrays, texts of one line. Numbers and times become texts.
+ * arrays, texts of one line and of several. Numbers and times become texts.
  *
  * Threads: any.
  * Owns: nothing.
