@@ -122,6 +122,75 @@ static void deny_server(const struct place *place, const void *context, struct s
     import_add(place->import, IMPORT_DENY, text, SPAN_LIT(""), from);
 }
 
+/* The server's name of an entry; at == NULL: it goes by a URL or a command, of which none is known here. */
+static struct span name_of(const struct yaml_node *entry)
+{
+    const struct yaml_node *name = entry->type == YAML_MAP ? yaml_member(entry, "serverName") : NULL;
+
+    return name != NULL && name->type == YAML_STRING ? name->text : SPAN_NONE;
+}
+
+static bool names_server(const struct yaml_node *list, struct span server)
+{
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
+        if (span_equals(name_of(node), server))
+            return true;
+    return false;
+}
+
+static void deny_listed(struct import *import, const struct yaml_node *list)
+{
+    const struct place place = {import, "deniedMcpServers"};
+    int index = 0;
+
+    for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next, index++) {
+        struct span name = name_of(node);
+
+        if (name.at != NULL)
+            import_add(import, IMPORT_DENY, name, SPAN_LIT(""), from_of(&place, index, name));
+        else
+            import_leave(import, from_of(&place, index, SPAN_NONE),
+                         "which server it means cannot be told: deny that one by its name");
+    }
+    if (list != NULL && list->type != YAML_LIST)
+        import_add(import, IMPORT_DENY, SPAN_LIT("*"), SPAN_LIT(""), from_of(&place, -1, SPAN_NONE));
+}
+
+/* Whether a name alone lets a server by: beside an entry by URL it does so of none that has a URL, and beside one by command
+ * of none that is one, and which a server is cannot be told here. */
+static bool goes_by_names(struct import *import, const struct place *place, const struct yaml_node *list)
+{
+    bool are_names = list->type == YAML_LIST;
+    int index = 0;
+
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next, index++)
+        if (name_of(node).at == NULL || node->count != 1) {
+            import_leave(import, from_of(place, index, SPAN_NONE),
+                         "beside it the client goes by no name alone: all servers are denied");
+            are_names = false;
+        }
+    return are_names;
+}
+
+/* Of a list of servers that are allowed the others are denied; of those only what some rule lets by is of interest. What is
+ * asked for at all servers is denied at all, since it would be asked for at those, too. */
+static void deny_others(struct import *import, const struct yaml_node *list)
+{
+    const struct place place = {import, "allowedMcpServers"};
+    const bool are_names = list != NULL && goes_by_names(import, &place, list);
+    size_t count = import->count;
+
+    for (size_t i = 0; i < count && list != NULL; i++) {
+        struct import_entry *entry = &import->entries[i];
+
+        if (entry->effect != IMPORT_DENY && span_find(entry->server, '*') < entry->server.len) {
+            entry->effect = IMPORT_DENY;
+            import_leave(import, entry->from, "it asks at all servers, of which only some are allowed: it denies at all");
+        } else if (entry->effect != IMPORT_DENY && !(are_names && names_server(list, entry->server)))
+            import_add(import, IMPORT_DENY, entry->server, SPAN_LIT(""), from_of(&place, -1, SPAN_NONE));
+    }
+}
+
 static void read_claude(struct import *import, const struct yaml_node *root)
 {
     static const char *const lists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
@@ -137,6 +206,8 @@ static void read_claude(struct import *import, const struct yaml_node *root)
     say_unused(import, permissions, known);
     each_text(&(struct place){import, "disabledMcpjsonServers"}, yaml_member(root, "disabledMcpjsonServers"), deny_server,
               NULL);
+    deny_listed(import, yaml_member(root, "deniedMcpServers"));
+    deny_others(import, yaml_member(root, "allowedMcpServers"));
 }
 
 /* ---- Cursor: cli-config.json, permissions.json, mcp.json (deny before allow) ---- */
