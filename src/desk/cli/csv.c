@@ -15,23 +15,30 @@ static bool looks_like_formula(struct span text)
     return false;
 }
 
+/* Returns: bytes before the next quote or semicolon. */
+static size_t before_mark(struct span text)
+{
+    size_t quote = span_find(text, '"'), semicolon = span_find(text, ';');
+
+    return quote < semicolon ? quote : semicolon;
+}
+
 enum code csv_add(struct buf *to, struct span text, bool is_number)
 {
-    static const char parting[] = ",\";"; /* at a semicolon spreadsheets of many languages part cells */
-    bool quoted = false;
+    bool quoted = span_find(text, ',') < text.len || before_mark(text) < text.len, begins = !is_number;
 
-    for (const char *at = parting; *at != '\0'; at++)
-        quoted = quoted || span_find(text, *at) < text.len;
     if (quoted)
         buf_add_byte(to, '"');
-    if (!is_number && looks_like_formula(text))
-        buf_add_byte(to, '\'');
-    while (text.len > 0) { /* a quote is doubled */
-        size_t part = span_find(text, '"');
+    while (text.len > 0) {
+        size_t part = before_mark(text);
 
+        if (begins && looks_like_formula(text))
+            buf_add_byte(to, '\'');
         terminal_add(to, span_part(text, 0, part));
         if (part < text.len)
-            buf_add_text(to, "\"\"");
+            buf_add_text(to, text.at[part] == '"' ? "\"\"" : ";"); /* a quote is doubled */
+        /* At a semicolon spreadsheets of many languages part cells, within our quotes, too, since these begin none there. */
+        begins = part < text.len && (text.at[part] == ';' || (begins && part == 0));
         text = span_part(text, part + 1, SIZE_MAX);
     }
     return quoted ? buf_add_byte(to, '"') : buf_code(to);

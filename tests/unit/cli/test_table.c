@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 11.9: one document is a line of JSON, a row of a table, or sentences: cells are counted, and what is hidden is drawn. */
+#include "cli/csv.h"
 #include "cli/table.h"
 #include "cli/told.h"
 #include "unicode/terminal.h"
@@ -66,6 +67,31 @@ static void print(const char *columns_of_terminal, bool as_json)
     assert_int_equal(table_end(&table), CODE_OK);
     hear();
     assert_int_equal(table.rows, 2);
+}
+
+/* Where a comma or a semicolon parts cells, none begins a formula, also behind the quotes that a reader takes away. */
+TEST_CASE(test_cells_begin_no_formula)
+{
+    static const struct {
+        const char *text, *cell;
+    } cells[] = {
+        {"=1", "'=1"},
+        {"a;b", "\"a;b\""},
+        {"a;=cmd|x!A0;b", "\"a;'=cmd|x!A0;b\""},
+        {"a,b;;-1;\xef\xbc\x9d" "2", "\"a,b;;'-1;'\xef\xbc\x9d" "2\""},
+        {"a;\"\"=1", "\"a;\"\"\"\"'=1\""},
+        {"a\"=1;b=1", "\"a\"\"=1;b=1\""},
+        {";@x", "\";'@x\""},
+    };
+
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        struct buf line;
+
+        buf_init(&line, 4096);
+        assert_int_equal(csv_add(&line, span_text(cells[i].text), false), CODE_OK);
+        assert_true(span_is(buf_peek(&line), cells[i].cell));
+        buf_fini(&line);
+    }
 }
 
 TEST_CASE(a_document_is_a_row_or_a_line)
