@@ -129,5 +129,5 @@ int main(int argc, char **argv)
         return STATUS_CANNOT;
     if (argc < 2 || strcmp(argv[1], "serve") != 0)
         return complain(STATUS_USAGE, "this is the program of `callgate serve`; start that");
-    return run_serve(argc - 2, argv + 2);
+    return print_end(run_serve(argc - 2, argv + 2));
 }

@@ -23,12 +23,12 @@
 
 static const struct command_guest *guest; /* NULL: the command is given by who runs the process */
 
-/* Fills the places of standard input, output and error where the process was started without one, since the
- * first file that is opened would take that place. */
+/* Fills the places of standard input, output and error where the process was started without one, since the first file that is
+ * opened would take that place. What is written to an output that is not there fails, and is told so (print_end). */
 static bool hold_standard_places(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) != fd)
+        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
             return false;
     return true;
 }
