@@ -80,6 +80,12 @@ static enum code add_server(struct buf *out, struct span name, struct span title
 
 /* ---- files ---- */
 
+/* The umask of commands would keep a web server with an account of its own out. Returns: false, with errno. */
+static bool make_folder(const char *path)
+{
+    return mkdir(path, 0755) == 0 && chmod(path, 0755) == 0;
+}
+
 static enum code put_file(struct registry *registry, const char *folder, const char *file, struct span text, struct why *why)
 {
     char path[PATH_MAX];
@@ -92,7 +98,7 @@ static enum code put_file(struct registry *registry, const char *folder, const c
         if (path[at] != '/')
             continue;
         path[at] = '\0';
-        if (mkdir(path, 0755) != 0 && errno != EEXIST)
+        if (!make_folder(path) && errno != EEXIST)
             return why_set(why, CODE_IO, "%s: %s", path, strerror(errno));
         path[at] = '/';
     }
@@ -182,7 +188,7 @@ static enum code make(struct registry *registry, const struct yaml_node *root, s
 {
     const struct yaml_node *routes = yaml_member(root, "routes");
     struct buf settings;
-    enum code code = mkdir(registry->asked->registry, 0755) == 0 ? CODE_OK
+    enum code code = make_folder(registry->asked->registry) ? CODE_OK
         : why_set(why, CODE_IO, "%s: %s; name a new folder, and put it in the place of the old one: what is no route any more "
                   "would go on being listed", registry->asked->registry, strerror(errno));
 
