@@ -251,6 +251,11 @@ static enum code ask_tools(struct init *init, const struct conf *conf, struct wh
         code = buf_add_text(&init->conf_text, "    transports: [http+sse]\n");
     dialogue_fini(&init->dialogue);
     web_free(&web);
+    if (code == CODE_IO) {
+        const struct why said = *why;
+
+        (void)why_set(why, code, "%s; start the server, or give its own address by --url", said.text);
+    }
     return code;
 }
 
@@ -260,12 +265,13 @@ static enum code try_conf(struct init *init, struct why *why)
     char draft[512];
     struct conf *conf = NULL;
     struct faults faults;
+    struct why said = {""};
     enum code code;
 
     (void)snprintf(draft, sizeof draft, "%s.draft-%ld", init->conf_path, (long)getpid());
-    code = file_create(draft, 0600, buf_peek(&init->conf_text), why);
-    if (code != CODE_OK)
-        return code;
+    code = file_create(draft, 0600, buf_peek(&init->conf_text), &said);
+    if (code != CODE_OK) /* said of the draft, of which nobody knows */
+        return why_set(why, code, "%s%s; go to a folder in which you may write", init->conf_path, said.text + strlen(draft));
     faults_init(&faults);
     code = conf_load(draft, &conf, &faults, NULL);
     if (code == CODE_OK)
