@@ -48,15 +48,28 @@ struct task {
 
 /* ---- one file ----------------------------------------------------------------------------------------------------- */
 
-static enum code finish_file(struct task *task, struct backup_file *file, const char *inside, struct why *why)
+/* Forgets the last file. */
+static void drop_last(struct task *task)
 {
-    enum code code = CODE_OK;
+    struct backup_file *last = &task->backup.files[task->backup.count - 1];
+    const char *inside = backup_inside(&task->backup, last->name);
 
-    if (chmod(inside, (mode_t)file->mode) != 0)
+    task->bytes -= last->bytes;
+    if (inside != NULL)
+        (void)unlink(inside);
+    task->backup.count--;
+}
+
+/* Takes: code: of its copy. One that failed is forgotten, because whoever tries again passes over what is there already. */
+static enum code finish_file(struct task *task, enum code code, struct backup_file *file, const char *inside, struct why *why)
+{
+    if (code == CODE_OK && chmod(inside, (mode_t)file->mode) != 0)
         code = why_set(why, CODE_IO, "%s: %s", inside, strerror(errno));
     if (code == CODE_OK)
         code = backup_digest(inside, &file->bytes, file->sha256, why);
     task->bytes += file->bytes;
+    if (code != CODE_OK)
+        drop_last(task);
     return code;
 }
 
@@ -82,8 +95,7 @@ static enum code take_file(struct task *task, enum backup_part part, const char 
         return CODE_OK;
     if (code != CODE_OK || file == NULL)
         return code;
-    code = backup_copy(path, inside, file->mode, why);
-    return code == CODE_OK ? finish_file(task, file, inside, why) : code;
+    return finish_file(task, backup_copy(path, inside, file->mode, why), file, inside, why);
 }
 
 static enum code take_database(struct task *task, enum backup_part part, const char *path, struct why *why)
@@ -99,7 +111,7 @@ static enum code take_database(struct task *task, enum backup_part part, const c
     if (code == CODE_OK)
         code = db_copy(db, inside, why);
     db_close(&db);
-    return code == CODE_OK ? finish_file(task, file, inside, why) : code;
+    return finish_file(task, code, file, inside, why);
 }
 
 /* ---- the trail ---------------------------------------------------------------------------------------------------- */
@@ -116,18 +128,6 @@ static enum code take_link(struct task *task, const char *target, struct why *wh
     if (file->link == NULL)
         return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
     return symlink(target, inside) == 0 ? CODE_OK : why_set(why, CODE_IO, "%s cannot be made: %s", inside, strerror(errno));
-}
-
-/* Forgets the last file, which a rotation has sealed meanwhile: it has more rows than its copy. */
-static void drop_last(struct task *task)
-{
-    struct backup_file *last = &task->backup.files[task->backup.count - 1];
-    const char *inside = backup_inside(&task->backup, last->name);
-
-    task->bytes -= last->bytes;
-    if (inside != NULL)
-        (void)unlink(inside);
-    task->backup.count--;
 }
 
 /* Returns: CODE_BUSY where a rotation came between. */
@@ -150,8 +150,9 @@ static enum code take_rows(struct task *task, const char *target, struct why *wh
     trail_fini(&trail);
     len = readlink(task->conf->audit.database, now, sizeof now - 1);
     if (code == CODE_OK && (len < 0 || strlen(target) != (size_t)len || memcmp(now, target, (size_t)len) != 0)) {
-        drop_last(task);
-        return CODE_BUSY;
+        drop_last(task); /* a rotation has sealed it meanwhile: it has more rows than its copy */
+        return why_set(why, CODE_BUSY, "%s: a file was sealed during each of %d copies; try again when less is recorded",
+                       task->conf->audit.database, TRIES);
     }
     return code;
 }
@@ -183,9 +184,6 @@ static enum code take_trail(struct task *task, struct why *why)
         target[len] = '\0';
         code = take_rows(task, target, why);
     }
-    if (code == CODE_BUSY)
-        return why_set(why, code, "%s: a file was sealed during each of %d copies; try again when less is recorded",
-                       task->conf->audit.database, TRIES);
     return code == CODE_OK ? take_link(task, target, why) : code;
 }
 
@@ -234,14 +232,16 @@ static enum code set_told(struct task *task, const char *inside, struct why *why
 static enum code take_store(struct task *task, struct why *why)
 {
     enum code code = take_database(task, BACKUP_STORE, task->conf->store, why);
-    struct backup_file *file = &task->backup.files[task->backup.count - 1];
-    const char *inside = code == CODE_OK ? backup_inside(&task->backup, file->name) : NULL;
+    struct backup_file *file;
+    const char *inside;
 
     if (code != CODE_OK)
         return code;
+    file = &task->backup.files[task->backup.count - 1];
+    inside = backup_inside(&task->backup, file->name);
     task->bytes -= file->bytes;
-    code = inside != NULL ? set_told(task, inside, why) : CODE_NOMEM;
-    return code == CODE_OK ? finish_file(task, file, inside, why) : code;
+    file->bytes = 0;
+    return finish_file(task, inside != NULL ? set_told(task, inside, why) : CODE_NOMEM, file, inside, why);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
