@@ -244,17 +244,40 @@ static enum code take_store(struct task *task, struct why *why)
     return finish_file(task, inside != NULL ? set_told(task, inside, why) : CODE_NOMEM, file, inside, why);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
-
-/* Without it nobody's own account opens in what is restored. */
-static enum code take_accounts_key(struct task *task, struct why *why)
+/* With the key by which people's accounts open in it, as it was meanwhile. Returns: CODE_BUSY: another one came between. */
+static enum code take_store_once(struct task *task, const char *key, struct why *why)
 {
-    char *path = file_beside(task->conf->store, SPAN_LIT(ACCOUNT_KEYS_FILE));
-    enum code code = path != NULL ? take_file(task, BACKUP_NAMED, path, false, why) : CODE_NOMEM;
+    struct stat before = {.st_ino = 0}, after = {.st_ino = 0};
+    size_t count = task->backup.count;
+    enum code code;
 
-    mem_free(path);
+    (void)stat(key, &before);
+    code = take_file(task, BACKUP_NAMED, key, false, why);
+    if (code == CODE_OK)
+        code = take_store(task, why);
+    (void)stat(key, &after);
+    if (code == CODE_OK && before.st_ino == after.st_ino && before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+        before.st_mtim.tv_nsec == after.st_mtim.tv_nsec)
+        return CODE_OK;
+    while (task->backup.count > count)
+        drop_last(task);
+    return code != CODE_OK ? code
+           : why_set(why, CODE_BUSY, "%s was changed during each of %d copies; try again when `callgate connect rekey` has "
+                     "ended", key, TRIES);
+}
+
+static enum code take_store_and_key(struct task *task, struct why *why)
+{
+    char *key = file_beside(task->conf->store, SPAN_LIT(ACCOUNT_KEYS_FILE));
+    enum code code = key != NULL ? CODE_BUSY : CODE_NOMEM;
+
+    for (int tries = 0; tries < TRIES && code == CODE_BUSY; tries++)
+        code = take_store_once(task, key, why);
+    mem_free(key);
     return code;
 }
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 static enum code take_keys(struct task *task, struct why *why)
 {
@@ -264,8 +287,6 @@ static enum code take_keys(struct task *task, struct why *why)
 
     if (code == CODE_OK)
         code = take_file(task, BACKUP_NAMED, task->conf->audit.redact_key, false, why);
-    if (code == CODE_OK)
-        code = take_accounts_key(task, why);
     if (code == CODE_OK)
         code = take_file(task, BACKUP_PUBLIC_KEY, public, false, why);
     mem_free(public);
@@ -281,7 +302,7 @@ static enum code take_all(struct task *task, struct why *why)
     if (code == CODE_OK)
         code = take_trail(task, why);
     if (code == CODE_OK)
-        code = take_store(task, why);
+        code = take_store_and_key(task, why);
     if (code == CODE_OK)
         code = take_keys(task, why);
     if (code == CODE_OK)
