@@ -293,6 +293,14 @@ static enum code take_keys(struct task *task, struct why *why)
     return code;
 }
 
+/* A configuration names sockets and folders, too. */
+static bool is_no_file(const char *path)
+{
+    struct stat there;
+
+    return stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+}
+
 static enum code take_all(struct task *task, struct why *why)
 {
     enum code code = read_told(task, why);
@@ -308,7 +316,7 @@ static enum code take_all(struct task *task, struct why *why)
     if (code == CODE_OK)
         code = take_file(task, BACKUP_CONFIGURATION, task->conf->path, true, why);
     for (size_t i = 0; i < task->conf->file_count && code == CODE_OK; i++)
-        code = take_file(task, BACKUP_NAMED, task->conf->files[i], false, why);
+        code = is_no_file(task->conf->files[i]) ? CODE_OK : take_file(task, BACKUP_NAMED, task->conf->files[i], false, why);
     return code == CODE_OK ? backup_write_manifest(&task->backup, why) : code;
 }
 
