@@ -94,9 +94,6 @@ static enum code replace(const char *store, struct account_keys *keys, struct wh
 
 enum code account_keys_turn(const char *store, struct account_keys *keys, struct why *why)
 {
-    if (keys->count == ACCOUNT_KEYS_MAX)
-        return why_set(why, CODE_LIMIT, "%s has %d keys already, of turns that did not end", ACCOUNT_KEYS_FILE,
-                       ACCOUNT_KEYS_MAX);
     memmove(keys->key[1], keys->key[0], keys->count * sizeof keys->key[0]);
     memmove(keys->name[1], keys->name[0], keys->count * sizeof keys->name[0]);
     keys->count++;

@@ -3,8 +3,8 @@
  * of the store alone opens none of them.
  *
  * A line of 64 hexadecimal digits a key. The first seals; the others open what was sealed before it came, and are there while
- * tokens are sealed anew (`callgate connect rekey`). Whoever seals reads the file within the store's transaction, so that a key
- * is taken out only when nothing is sealed by it.
+ * tokens are sealed anew (`callgate connect rekey`). Whoever seals or turns reads the file within the store's transaction, so
+ * that a key is taken out only when nothing is sealed by it.
  *
  * Threads: any.
  * Owns: nothing; keys lie where the caller has them, who wipes them (account_keys_wipe).
@@ -28,7 +28,7 @@ struct account_keys {
 
 /* Takes: store: the store's path; may_make: a file that is not there is made, with one key. */
 enum code account_keys_read(const char *store, bool may_make, struct account_keys *keys, struct why *why) MUST_USE;
-/* Puts a new key before the others, durably. CODE_LIMIT: there are ACCOUNT_KEYS_MAX already. */
+/* Puts a new key before the others, of which there are fewer than ACCOUNT_KEYS_MAX; durably. */
 enum code account_keys_turn(const char *store, struct account_keys *keys, struct why *why) MUST_USE;
 /* Leaves the first alone, durably. */
 enum code account_keys_drop_old(const char *store, struct account_keys *keys, struct why *why) MUST_USE;

@@ -3,6 +3,8 @@
 #include "store/account_seal_priv.h"
 #include "store/store.h"
 
+#include <string.h>
+
 /* Within a transaction. */
 static enum code seal_anew(struct db *db, const struct account_keys *keys, uint64_t *count, struct why *why)
 {
@@ -39,22 +41,43 @@ static enum code seal_anew(struct db *db, const struct account_keys *keys, uint6
     return code;
 }
 
+/* Nothing is sealed by an old key any more: whoever has read the old file held the store's lock until what he sealed by it was
+ * there. Where somebody has begun another turn since, that one ends it. */
+static enum code drop_old(struct db *db, const char *store, const struct account_keys *mine, struct why *why)
+{
+    struct account_keys keys = {.count = 0};
+    enum code code = store_begin(db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = account_keys_read(store, false, &keys, why);
+    if (code == CODE_OK && strcmp(keys.name[0], mine->name[0]) == 0)
+        code = account_keys_drop_old(store, &keys, why);
+    account_keys_wipe(&keys);
+    return store_end(db, code, NULL, why);
+}
+
 enum code store_accounts_rekey(struct db *db, const char *store, uint64_t *count, struct why *why)
 {
-    struct account_keys keys;
-    enum code code = account_keys_read(store, true, &keys, why);
+    struct account_keys keys = {.count = 0};
+    bool is_full;
+    enum code code;
 
-    *count = 0;
-    if (code == CODE_OK)
-        code = account_keys_turn(store, &keys, why);
-    if (code == CODE_OK)
+    do {
+        *count = 0;
         code = store_begin(db, why);
-    if (code == CODE_OK)
-        code = store_end(db, seal_anew(db, &keys, count, why), NULL, why);
-    /* Nothing is sealed by an old key any more: whoever has read the old file held the store's lock until what he sealed by it
-     * was there. */
-    if (code == CODE_OK)
-        code = account_keys_drop_old(store, &keys, why);
+        if (code != CODE_OK)
+            break;
+        code = account_keys_read(store, true, &keys, why);
+        is_full = code == CODE_OK && keys.count == ACCOUNT_KEYS_MAX; /* of turns that were killed: the last one ends first */
+        if (code == CODE_OK && !is_full)
+            code = account_keys_turn(store, &keys, why);
+        if (code == CODE_OK)
+            code = seal_anew(db, &keys, count, why);
+        code = store_end(db, code, NULL, why);
+        if (code == CODE_OK)
+            code = drop_old(db, store, &keys, why);
+    } while (code == CODE_OK && is_full);
     account_keys_wipe(&keys);
     return code;
 }
