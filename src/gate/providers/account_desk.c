@@ -70,7 +70,7 @@ void account__end(struct talk *talk)
 
 static void log_failure(const struct proxy_fetched *of, const struct store_account *account, const char *why)
 {
-    if (outgoing_failed(of->outgoing, why, true, clock_wall_us()))
+    if (why[0] != '\0' && outgoing_failed(of->outgoing, why, true, clock_wall_us()))
         log_warn("app", "route %.*s gets no token of the account of tenant %.*s, principal %.*s from provider %s: %s",
                  SPAN_ARG(of->route->name), SPAN_ARG(account->tenant), SPAN_ARG(account->principal),
                  of->outgoing->provider->rules.name, why);
@@ -90,7 +90,7 @@ static void desk_stored(const struct account_desk *desk)
     desk->ways.stored(desk->ways.context);
 }
 
-/* Nothing more comes of it. Takes: why: for the log and for who connects. */
+/* Nothing more comes of it. Takes: why: for the log and for who connects; "": there is no account, which is no fault. */
 void account__fail(struct talk *talk, enum reason reason, int64_t pause, const char *why)
 {
     struct why ignored = {""};
@@ -327,13 +327,11 @@ void account__post(struct talk *talk, const char *url, const struct outgoing_wis
 /* What is told where an account cannot be asked for. */
 static void refuse(struct talk *talk, enum code code, const struct why *why)
 {
+    const bool is_missing = code == CODE_NOT_FOUND;
+
     talk->account.id = 0;
-    if (code == CODE_NOT_FOUND) {
-        lookup_fail(talk->desk->ways.lookups, &talk->key, REASON_ACCOUNT_MISSING, clock_wall_us() + AGAIN_US);
-        account__end(talk);
-    } else {
-        account__fail(talk, REASON_OUTGOING_UNAVAILABLE, ACCOUNT__RETRY_US, why->text);
-    }
+    account__fail(talk, is_missing ? REASON_ACCOUNT_MISSING : REASON_OUTGOING_UNAVAILABLE,
+                  is_missing ? AGAIN_US : ACCOUNT__RETRY_US, why->text);
 }
 
 enum code account_desk_fetch(struct account_desk *desk, struct proxy_conf *conf, const struct proxy_fetched *of,

@@ -88,6 +88,8 @@ enum code store_account_claim(struct db *db, const char *store, struct store_acc
     if (found == CODE_OK) {
         account__place(ACCOUNT__TOKEN, account, place);
         found = account__open(&keys, place, db_text(row, 1), db_blob(row, 2), token, why);
+        if (found == CODE_DENIED && account_keys_find(&keys, db_text(row, 1)) == NULL)
+            found = CODE_NOT_FOUND; /* as without the file: nobody has it any more, and who connects anew has one again */
     }
     if (found == CODE_OK && buf_put(login, account->login) != CODE_OK)
         found = CODE_NOMEM;
@@ -145,8 +147,10 @@ enum code store_account_keep(struct db *db, const char *store, const struct stor
 
 enum code store_account_let(struct db *db, const struct store_account *account, struct why *why)
 {
-    return db_why(why, db_change(db, "UPDATE account_token SET asker = NULL WHERE account = ?1",
-                                 DB_VALUES(db_of_int(account->id))), db, "writing the store");
+    enum code code = db_change(db, "UPDATE account_token SET asker = NULL WHERE account = ?1",
+                               DB_VALUES(db_of_int(account->id)));
+
+    return code == CODE_OK && db_changes(db) == 0 ? CODE_NOT_FOUND : db_why(why, code, db, "writing the store");
 }
 
 /* ---- ends ---- */

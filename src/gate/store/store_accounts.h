@@ -34,7 +34,7 @@ enum code store_account_claim(struct db *db, const char *store, struct store_acc
 /* Ends that. Takes: token: which the provider gave in the place of the other. CODE_NOT_FOUND: the account has ended by now. */
 enum code store_account_keep(struct db *db, const char *store, const struct store_account *account, struct span token,
                              int64_t now_us, struct why *why) MUST_USE;
-/* Ends it with the token that there was. */
+/* Ends it with the token that there was. CODE_NOT_FOUND: likewise. */
 enum code store_account_let(struct db *db, const struct store_account *account, struct why *why) MUST_USE;
 /* CODE_EXISTS: it has ended already; CODE_NOT_FOUND. */
 enum code store_account_end(struct db *db, int64_t account, struct span by, struct span reason, int64_t now_us,
