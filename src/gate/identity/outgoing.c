@@ -413,7 +413,7 @@ void outgoing_read_error(struct span body, char error[64])
 
     for (; len < text.len && len < 63 && ascii_is_of(text.at[len], "a-z_"); len++)
         error[len] = text.at[len];
-    error[len] = '\0';
+    error[len == text.len ? len : 0] = '\0'; /* what only begins as one is none */
     json_text_fini(&answer);
 }
 

@@ -183,7 +183,9 @@ static bool read_answer(struct talk *talk)
     }
     if (talk->status != 200) {
         outgoing_read_error(buf_peek(&talk->body), error);
-        if (!is_person && strcmp(error, "invalid_grant") == 0) {
+        /* A page, a redirection, or a server before it that is overloaded may say anything (RFC 6749, 5.2; some have 403). */
+        if (!is_person && talk->is_json && (talk->status == 400 || talk->status == 401 || talk->status == 403) &&
+            strcmp(error, "invalid_grant") == 0) {
             end_account(talk, error);
             return false;
         }
