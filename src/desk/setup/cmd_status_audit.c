@@ -59,24 +59,35 @@ static const char last_kept[] =
     "SELECT CASE json_extract(detail, '$.configuration') WHEN 'kept' THEN json_extract(detail, '$.why') END FROM event "
     "WHERE kind IN ('start', 'reload') ORDER BY seq DESC LIMIT 1";
 
+/* Whether the file is what the gate said that it runs. Takes: taken: its digest, in hexadecimal. */
+static enum code compare_file(const struct conf *conf, struct span taken, bool *is_same, struct why *why)
+{
+    unsigned char digest[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+    enum code code = conf_digest(conf->path, digest, why);
+
+    if (code != CODE_OK)
+        return code;
+    num_hex(digest, DIGEST_BYTES, hex);
+    *is_same = span_equals(taken, span_of(hex, sizeof hex));
+    return CODE_OK;
+}
+
 static enum code look_at_running(struct report *report, const struct conf *conf, struct db *audit)
 {
     struct db_stmt *stmt;
-    char hex[2 * DIGEST_BYTES], since[CLOCK_TEXT_BYTES], kept[512] = "";
-    unsigned char digest[DIGEST_BYTES];
+    char since[CLOCK_TEXT_BYTES], kept[512] = "";
     struct why why = {""};
-    bool is_same;
+    bool is_same = false;
     enum code code = db_find(audit, last_taken, NULL, 0, &stmt);
 
-    if (code == CODE_OK && !span_is_empty(db_text(stmt, 0)) && conf_digest(conf->path, digest, &why) != CODE_OK)
+    if (code == CODE_OK && !span_is_empty(db_text(stmt, 0)) && compare_file(conf, db_text(stmt, 0), &is_same, &why) != CODE_OK)
         find(report, "running", false, "%s: the next start would fail", why.text);
     if (code != CODE_OK || span_is_empty(db_text(stmt, 0)) || why.text[0] != '\0') {
         db_finalize(&stmt);
         return code == CODE_NOT_FOUND ? CODE_OK : code;
     }
-    num_hex(digest, DIGEST_BYTES, hex);
     clock_text(db_int(stmt, 1), since);
-    is_same = span_equals(db_text(stmt, 0), span_of(hex, sizeof hex));
     code = ask_audit(audit, last_kept, kept, sizeof kept);
     if (code == CODE_OK && kept[0] != '\0')
         find(report, "running", false, "the last reload was refused, a configuration of %.19sZ runs: %s", since, kept);
@@ -86,6 +97,21 @@ static enum code look_at_running(struct report *report, const struct conf *conf,
              is_same ? "" : conf->path);
     db_finalize(&stmt);
     return code;
+}
+
+bool cmd_status__differs(const struct conf *conf)
+{
+    struct why why = {""};
+    struct db *audit = NULL;
+    struct db_stmt *stmt = NULL;
+    bool is_same = true;
+
+    if (db_open(conf->audit.database, DB_PAST, &audit, &why) == CODE_OK &&
+        db_find(audit, last_taken, NULL, 0, &stmt) == CODE_OK && !span_is_empty(db_text(stmt, 0)))
+        (void)compare_file(conf, db_text(stmt, 0), &is_same, &why);
+    db_finalize(&stmt);
+    db_close(&audit);
+    return !is_same;
 }
 
 #define METRICS_WAIT_US INT64_C(2000000)

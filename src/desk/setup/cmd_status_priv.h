@@ -26,6 +26,7 @@ void cmd_status__find(struct report *report, const char *about, bool is_good, co
 
 /* ---- cmd_status_audit.c ---- */
 void cmd_status__ask_gate(struct report *report, const struct conf *conf); /* before the next two */
+bool cmd_status__differs(const struct conf *conf); /* whether the file holds something else than what the gate said it runs */
 void cmd_status__audit(struct report *report, const struct conf *conf);
 void cmd_status__fleet(struct report *report, const struct conf *conf, struct db *store); /* store: NULL: there is none */
 void cmd_status__disk(struct report *report, const struct conf *conf);

@@ -114,7 +114,7 @@ static void look_at_build(struct report *report, const struct conf *conf, const 
 
 /* ---- what it takes ---- */
 
-static void look_at_conf(struct report *report, const struct conf *conf, const char *program)
+static void look_at_conf(struct report *report, const struct conf *conf, const char *program, bool runs)
 {
     const char *const words[] = {program, "serve", "--check", "--config", conf->path, NULL};
     struct said check;
@@ -122,7 +122,9 @@ static void look_at_conf(struct report *report, const struct conf *conf, const c
     ask(&check, words);
     if (check.status == 0)
         find(report, "conf", true, "it takes %s, and compiles the active version", conf->path);
-    else
+    if (check.status == 0 && runs && cmd_status__differs(conf))
+        find(report, "conf", true, "warning: that file holds something else than what runs, which the upgrade brings along");
+    if (check.status != 0)
         find(report, "conf", false, "it does not take %s: %.*s", conf->path, SPAN_ARG(last_line(&check)));
     forget(&check);
 }
@@ -206,7 +208,7 @@ int upgrade_check(const struct conf *conf, const char *program, const struct upg
     int status = STATUS_DONE;
 
     look_at_build(&report, conf, program, offer);
-    look_at_conf(&report, conf, program);
+    look_at_conf(&report, conf, program, offer->gate != -1);
     look_at_verdicts(&report, conf, program);
     if (offer->gate != -1) {
         look_at_addresses(&report, conf, offer);
