@@ -41,13 +41,10 @@ enum code serve__report_ready(struct serve *serve, int ready_fd)
     code = doc_print(doc, &line);
     if (code == CODE_OK)
         code = buf_add_byte(&line, '\n');
-    if (code == CODE_OK && ready_fd > 0) {
-        struct span text = buf_peek(&line);
-
-        if (write(ready_fd, text.at, text.len) != (ssize_t)text.len)
-            code = CODE_IO;
+    if (code == CODE_OK && ready_fd > 0 && write(ready_fd, buf_peek(&line).at, buf_len(&line)) != (ssize_t)buf_len(&line))
+        code = CODE_IO;
+    if (ready_fd > 0) /* in any case, since the gate goes on where this fails, and who has started it would wait for its end */
         close(ready_fd);
-    }
     buf_fini(&line);
     doc_free(&doc);
     return code;

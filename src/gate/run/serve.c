@@ -511,10 +511,10 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     code = loop_timer_arm(serve->loop, &serve->poll, POLL_US);
     if (code == CODE_OK)
         serve__put_store_events(serve);
-    if (code == CODE_OK)
-        code = serve__report_ready(serve, ready_fd);
     if (code != CODE_OK)
-        return why_set(why, code, "the gate cannot say that it is ready: %s", code_text(code));
+        return why_set(why, code, "the gate cannot begin to serve: %s", code_text(code));
+    if (serve__report_ready(serve, ready_fd) != CODE_OK) /* it serves all the same, since an upgrade has left no other */
+        log_warn("app", "whoever started the gate is not there to hear that it is ready");
     service_notify("READY=1");
     return CODE_OK;
 }
