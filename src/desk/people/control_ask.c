@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #define BUSY_TRIES 500
 #define BUSY_US 10000
+#define GONE_MS 1000 /* for the process of a command that is over to be gone */
 
 /* ---- which socket, and whether it is needed ---- */
 
@@ -223,6 +225,9 @@ static int talk_over(int fd, const struct control_talk *talk)
     if (talk->is_refused != NULL)
         *talk->is_refused = code == CODE_OK && kind == CONTROL_REFUSED;
     buf_fini(&frame);
+    /* Its process counts as one of this account until it is gone, and so could keep out whatever is asked next. */
+    if (code == CODE_OK)
+        (void)poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, GONE_MS);
     return status;
 }
 
