@@ -19,28 +19,36 @@
 
 struct found_ask {
     struct approvals_meant *meant;
+    int64_t decision;
     char gate[64];
     bool is_mixed;
 };
 
+/* Gates of a store count decisions each for itself: the number means the decision of which gate, by each column that has it. */
+static void note_gate(struct found_ask *finding, int64_t decision, struct span gate)
+{
+    if (decision != finding->decision)
+        return;
+    if (finding->gate[0] != '\0' && !span_equals(gate, span_text(finding->gate)))
+        finding->is_mixed = true;
+    (void)snprintf(finding->gate, sizeof finding->gate, "%.*s", SPAN_ARG(gate));
+}
+
 static enum code add_meant(void *context, const struct store_approval *approval)
 {
     struct found_ask *finding = context;
-    char gate[sizeof finding->gate];
 
-    (void)snprintf(gate, sizeof gate, "%.*s", SPAN_ARG(approval->gate));
     if (finding->meant->count == APPROVALS_MEANT_MAX)
         return CODE_LIMIT;
-    if (finding->meant->count > 0 && strcmp(gate, finding->gate) != 0)
-        finding->is_mixed = true;
-    memcpy(finding->gate, gate, sizeof gate);
+    note_gate(finding, approval->decision, approval->gate);
+    note_gate(finding, approval->seen_decision, approval->seen_gate);
     finding->meant->id[finding->meant->count++] = approval->id;
     return CODE_OK;
 }
 
 static int find_by_decision(struct db *db, uint64_t decision, struct approvals_meant *meant)
 {
-    struct found_ask finding = {.meant = meant};
+    struct found_ask finding = {.meant = meant, .decision = (int64_t)decision};
     struct why why = {0};
     enum code code = store_approvals_each(db, APPROVALS_OF_DECISION, (int64_t)decision, clock_wall_us(), add_meant, &finding,
                                           &why);
@@ -50,7 +58,7 @@ static int find_by_decision(struct db *db, uint64_t decision, struct approvals_m
     if (meant->count == 0)
         return complain(STATUS_NEGATIVE, "no approval was asked for by decision %" PRIu64 "; `callgate approvals list` shows "
                         "what waits", decision);
-    if (finding.is_mixed)
+    if (finding.is_mixed && meant->count > 1)
         return complain(STATUS_NEGATIVE, "several gates have a decision %" PRIu64 "; name the approval, `callgate approvals "
                         "list` shows them", decision);
     return OPTIONS_GO;
