@@ -68,12 +68,12 @@ static bool is_read_once(const struct conf *conf, const char *file)
 /* Lists the URLs that the gate itself asks; *url may be NULL. Returns: false: there are no more. */
 static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
 {
-    const struct identity_provider *provider = &conf->providers[i / PROVIDER_URLS];
     size_t of_providers = PROVIDER_URLS * conf->provider_count;
+    const struct identity_provider *provider = i < of_providers ? &conf->providers[i / PROVIDER_URLS] : NULL;
 
     if (i >= of_providers + conf->route_count)
         return false;
-    *url = i >= of_providers            ? conf->routes[i - of_providers].upstream.outgoing.token_url
+    *url = provider == NULL         ? conf->routes[i - of_providers].upstream.outgoing.token_url
            : i % PROVIDER_URLS == 0 ? provider->rules.issuer
            : i % PROVIDER_URLS == 1 ? provider->keys_url : provider->introspect_url;
     return true;
