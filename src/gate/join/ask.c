@@ -61,9 +61,23 @@ static bool take_session(struct join *join)
 
 /* ---- a list's page ---- */
 
-struct span ask__cursor(struct join *join)
+/* Of the list; at == NULL: none. */
+static struct span cursor_of(const struct json_node *root)
 {
-    return json_member_text(json_member(join->root, SPAN_LIT("params")), "cursor");
+    return json_member_text(json_member(root, SPAN_LIT("params")), "cursor");
+}
+
+bool ask__is_page_of_nobody(const struct join_names *names, struct span method, const struct json_node *root)
+{
+    struct span cursor = cursor_of(root);
+    bool is_somebodys = ask__task(method) != JOIN_LIST || cursor.at == NULL;
+    struct buf own;
+
+    buf_init(&own, SIZE_MAX / 2);
+    for (size_t i = 0; i < names->count && !is_somebodys; i++)
+        is_somebodys = join_cursor_of(cursor, names->servers[i], &own) == CODE_OK;
+    buf_fini(&own);
+    return !is_somebodys;
 }
 
 /* Writes the request to this server; of a list, it asks for the page that the server's own cursor names. Returns:
@@ -72,7 +86,7 @@ static enum code write_request(struct branch *branch)
 {
     struct join *join = branch->join;
     const struct json_node *cursor = json_at(join->root, "params", "cursor", NULL);
-    struct span own = ask__cursor(join);
+    struct span own = cursor_of(join->root);
     enum code code = CODE_OK;
     struct buf text;
 
@@ -139,10 +153,9 @@ static bool rests(const struct branch *branch)
 
 static void ask_all(struct join *join)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < join->names.count && code != CODE_INVALID; i++) {
+    for (size_t i = 0; i < join->names.count; i++) {
         struct branch *branch = &join->branches[i];
+        enum code code;
 
         if ((join->task == JOIN_TELL || join->task == JOIN_END) && !is_up(branch))
             continue;
@@ -152,8 +165,6 @@ static void ask_all(struct join *join)
         else if (code == CODE_OK)
             start(branch, join->task == JOIN_GREET && !join->is_modern ? GREETING_US : LIST_US);
     }
-    if (code == CODE_INVALID)
-        join__fail(join, 200, INVALID, "The cursor is none of this endpoint.");
 }
 
 static void ask_one(struct join *join, size_t server)

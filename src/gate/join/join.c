@@ -11,12 +11,16 @@
 
 #define CLOGGED_BYTES 65536
 
-enum reason join_refuses(const struct proxy_route *route, const struct mcp_message *message)
+enum reason join_refuses(const struct proxy_route *route, struct mcp_message *message)
 {
     const struct join_names names = {route->servers, route->server_count};
     size_t server;
     enum code code = message->kind == MCP_REQUEST ? join_name_of(&names, message->method, message->root, &server) : CODE_OK;
 
+    if (code == CODE_EXISTS && ask__is_page_of_nobody(&names, message->method, message->root)) {
+        message->detail = "params.cursor is none of this endpoint";
+        return REASON_PARAMS_INVALID;
+    }
     return code == CODE_NOT_FOUND                                               ? REASON_SERVER_UNKNOWN
            : code == CODE_EXISTS && ask__task(message->method) == JOIN_NOTHING ? REASON_SERVER_UNNAMED : REASON_PERMITTED;
 }

@@ -21,7 +21,7 @@ enum code join_dial(struct pair *pair, struct stream **stream) MUST_USE;
 
 /* Why the endpoint itself refuses a message. Takes: route: a joined one. Returns: SERVER_UNKNOWN: the message names a server
  * that is not of this endpoint; SERVER_UNNAMED: it names none, and its method is not one that all servers are asked;
- * PERMITTED: it does not. */
-enum reason join_refuses(const struct proxy_route *route, const struct mcp_message *message);
+ * PARAMS_INVALID: it asks for a page of a list that none has (message->detail says so); PERMITTED: it does not. */
+enum reason join_refuses(const struct proxy_route *route, struct mcp_message *message);
 
 #endif

@@ -137,11 +137,12 @@ void branch__keep(struct branch *branch, struct span answer);
 /* ---- ask.c ---- */
 void ask__begin(struct join *join);
 enum join_task ask__task(struct span method); /* of a request; NOTHING: it is for one server, or the method is unknown */
+/* Whether a list is asked for a page that no server of the endpoint has. Takes: method, root: of a request. */
+bool ask__is_page_of_nobody(const struct join_names *names, struct span method, const struct json_node *root);
 void ask__message(struct branch *branch, const struct json_node *root); /* a message of a server */
 /* A branch's request is over. Takes: branch->status, and branch->body where the status is an error's. */
 void ask__over(struct branch *branch);
 void ask__look(struct join *join); /* at the end of a turn: answers the agent once each server has answered or is late */
-struct span ask__cursor(struct join *join); /* of the list; at == NULL: none */
 
 /* ---- gather.c ---- */
 void gather__greeting(struct join *join);
