@@ -9,7 +9,6 @@
 #define NOT_FOUND (-32601)
 #define INVALID (-32602)
 #define ID_MOST 128 /* of an id, as agents may send it */
-#define UNAVAILABLE 5030 /* as base/reason_tbl.h has it */
 
 /* ---- the request ---- */
 
@@ -303,17 +302,23 @@ void ask__message(struct branch *branch, const struct json_node *root)
     }
 }
 
-/* Answers with the error of the server, or of the gate on the server's route, as it came. */
-static void hand_on(struct branch *branch)
+/* An agent learns from a status alone, too, which era to speak, so it is handed on where a stream has not begun. */
+void ask__hand_on(struct branch *branch)
 {
-    const struct json_node *root = buf_is_empty(&branch->body) ? NULL : join__read(branch->join, buf_peek(&branch->body));
+    struct join *join = branch->join;
+    bool has_body = branch->status != 0 && !buf_is_empty(&branch->body); /* 0: the body refuses a session */
+    const struct json_node *root = has_body ? join__read(join, buf_peek(&branch->body)) : NULL;
 
-    if (root != NULL && root->type == JSON_OBJECT)
-        join__reply(branch->join, branch->status, root->raw, SPAN_NONE);
-    else if (branch->status >= 400)
-        join__reply(branch->join, branch->status, SPAN_NONE, SPAN_NONE);
+    buf_clear(&join->out);
+    if (!buf_is_empty(&branch->answer))
+        join__reply(join, branch->status, buf_peek(&branch->answer), SPAN_NONE);
+    else if (root != NULL && root->type == JSON_OBJECT &&
+             join_name_down(join__server(branch), join->method, root, &join->out) == CODE_OK)
+        join__reply(join, branch->status, buf_peek(&join->out), SPAN_NONE);
+    else if (branch->status >= 400 && !join->is_stream)
+        join__reply(join, branch->status, SPAN_NONE, SPAN_NONE);
     else
-        join__fail(branch->join, 200, UNAVAILABLE, "The server is not there at the moment; try again later.");
+        join__fail(join, 200, UNAVAILABLE, "The server is not there at the moment; try again later.");
 }
 
 void ask__over(struct branch *branch)
@@ -323,7 +328,7 @@ void ask__over(struct branch *branch)
 
     switch (join->task) {
     case JOIN_ONE:
-        hand_on(branch);
+        ask__hand_on(branch);
         break;
     case JOIN_STREAM:
     case JOIN_LISTEN:
@@ -367,7 +372,7 @@ static void told(struct join *join)
             count++;
         }
     if (count == 1 && only->status >= 400)
-        hand_on(only);
+        ask__hand_on(only);
     else
         join__reply(join, 202, SPAN_NONE, SPAN_NONE);
 }

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 
-#define UNAVAILABLE 5030
 #define VERSION_UNSUPPORTED (-32022)
 #define METHOD_NOT_FOUND (-32601)
 
@@ -34,23 +33,52 @@ static void read_answers(struct join *join, struct join_part parts[JOIN_SERVERS_
     }
 }
 
-/* Answers with the error of the first server that told one, or else says that no server is there. */
+/* ---- errors ---- */
+
+/* Which error the server has answered with; 0: none, or none in JSON-RPC. */
+static int error_of(const struct branch *branch)
+{
+    struct span text = buf_is_empty(&branch->answer) ? buf_peek(&branch->body) : buf_peek(&branch->answer);
+    const struct json_node *root = branch->status != 0 && text.len > 0 ? join__read(branch->join, text) : NULL;
+    const struct json_node *code = json_at(root, "error", "code", NULL);
+
+    if (code == NULL)
+        return 0;
+    return span_is(code->raw, "-32601") ? METHOD_NOT_FOUND : span_is(code->raw, "-32022") ? VERSION_UNSUPPORTED : 1;
+}
+
+/* Whether a server refuses the era of the request. An older one does not know `server/discover`, or says any status of 400 to
+ * 499, of which some are about who asks, or how often. */
+static bool lacks_era(const struct branch *branch)
+{
+    int status = branch->step == BRANCH_OVER ? branch->status : 0, error = status != 0 ? error_of(branch) : 0;
+
+    return error == VERSION_UNSUPPORTED ||
+           (branch->join->task == JOIN_GREET &&
+            (error == METHOD_NOT_FOUND || (status / 100 == 4 && status != 401 && status != 403 && status != 429)));
+}
+
+/* A server whose era is not that of the request: then the endpoint does not speak that one, either. NULL: there is none. */
+static struct branch *of_another_era(struct join *join)
+{
+    for (size_t i = 0; i < join->names.count && join->is_modern; i++)
+        if (lacks_era(&join->branches[i]))
+            return &join->branches[i];
+    return NULL;
+}
+
 void gather__first_failure(struct join *join)
 {
-    for (size_t i = 0; i < join->names.count; i++) {
-        const struct branch *branch = &join->branches[i];
-        const struct json_node *root = NULL;
+    struct branch *first = of_another_era(join);
 
-        if (!buf_is_empty(&branch->answer))
-            root = join__read(join, buf_peek(&branch->answer));
-        else if (!buf_is_empty(&branch->body) && branch->status >= 400)
-            root = join__read(join, buf_peek(&branch->body));
-        if (root != NULL && json_member(root, SPAN_LIT("error")) != NULL) {
-            join__reply(join, branch->status, root->raw, SPAN_NONE);
-            return;
-        }
-    }
-    join__fail(join, 200, UNAVAILABLE, "No server of this endpoint is there at the moment; try again later.");
+    for (size_t i = 0; i < join->names.count && first == NULL; i++)
+        first = error_of(&join->branches[i]) != 0 ? &join->branches[i] : NULL;
+    for (size_t i = 0; i < join->names.count && first == NULL; i++)
+        first = join->branches[i].status / 100 == 4 ? &join->branches[i] : NULL;
+    if (first != NULL)
+        ask__hand_on(first);
+    else
+        join__fail(join, 200, UNAVAILABLE, "No server of this endpoint is there at the moment; try again later.");
 }
 
 /* ---- initialize, server/discover ---- */
@@ -95,8 +123,7 @@ static bool agree(struct join *join)
 static enum code begin_session(struct join *join, struct join_part parts[JOIN_SERVERS_MAX], char id[JOIN_SESSION_BYTES])
 {
     const struct json_node *params = json_member(join->root, SPAN_LIT("params"));
-    const struct identity *who = &join->lent->who;
-    enum code code = join_session_begin(join->lane->joined, share_of(who->home, who->principal),
+    enum code code = join_session_begin(join->lane->joined, share_of(join->lent->who.home, join->lent->who.principal),
                                         params != NULL ? params->raw : SPAN_LIT("{}"), span_text(join->revision),
                                         join__now_us(join), id);
 
@@ -118,25 +145,11 @@ static enum code begin_session(struct join *join, struct join_part parts[JOIN_SE
     return code;
 }
 
-static bool is_refused_version(const struct branch *branch)
-{
-    return branch->status >= 400 && branch->status < 500;
-}
-
-/* Whether a server refuses the era of the request: then the endpoint does not speak that era, either. */
-static bool lacks_era(const struct join *join)
-{
-    for (size_t i = 0; i < join->names.count && join->is_modern; i++)
-        if (join->branches[i].step == BRANCH_OVER && is_refused_version(&join->branches[i]))
-            return true;
-    return false;
-}
-
 void gather__greeting(struct join *join)
 {
     struct join_part parts[JOIN_SERVERS_MAX];
     char id[JOIN_SESSION_BYTES];
-    bool any = false;
+    bool any = false, lacks = of_another_era(join) != NULL; /* which reads where the parts are to lie */
     struct buf result;
     enum code code = CODE_OK;
 
@@ -145,7 +158,7 @@ void gather__greeting(struct join *join)
     read_answers(join, parts);
     for (size_t i = 0; i < join->names.count; i++)
         any = any || parts[i].result != NULL;
-    if (!any || lacks_era(join)) {
+    if (!any || lacks) {
         gather__first_failure(join);
         return;
     }
@@ -166,34 +179,17 @@ void gather__greeting(struct join *join)
 
 /* ---- lists, and what all only have to take ---- */
 
-static int error_of(const struct branch *branch)
+/* Whether each server has answered with an error or not at all. Who does not know such a list has none, and no error. */
+static bool is_refused(const struct join *join)
 {
-    struct span text = buf_is_empty(&branch->answer) ? buf_peek(&branch->body) : buf_peek(&branch->answer);
-    const struct json_node *root = text.len > 0 ? join__read(branch->join, text) : NULL;
-    const struct json_node *code = json_at(root, "error", "code", NULL);
-
-    if (code == NULL)
-        return 0;
-    return span_is(code->raw, "-32601") ? METHOD_NOT_FOUND : span_is(code->raw, "-32022") ? VERSION_UNSUPPORTED : 1;
-}
-
-/* Whether some server refuses the revision, or each has answered with an error or not at all. */
-static bool is_refused(struct join *join)
-{
-    bool any = false, failed = false;
-
     for (size_t i = 0; i < join->names.count; i++) {
-        struct branch *branch = &join->branches[i];
+        const struct branch *branch = &join->branches[i];
         int error = branch->step == BRANCH_OVER ? error_of(branch) : METHOD_NOT_FOUND;
 
-        if (error == VERSION_UNSUPPORTED)
-            return true;
-        if (error == METHOD_NOT_FOUND)
-            buf_clear(&branch->answer);
-        any = any || error == METHOD_NOT_FOUND || (error == 0 && !buf_is_empty(&branch->answer));
-        failed = failed || error == 1 || (error == 0 && buf_is_empty(&branch->answer));
+        if (error == METHOD_NOT_FOUND || (error == 0 && !buf_is_empty(&branch->answer)))
+            return false;
     }
-    return failed && !any;
+    return true;
 }
 
 void gather__list(struct join *join)
@@ -203,7 +199,7 @@ void gather__list(struct join *join)
                              .budget = join->route->name_budget, .is_modern = join->is_modern};
     struct buf result;
 
-    if (is_refused(join)) {
+    if (is_refused(join) || of_another_era(join) != NULL) {
         gather__first_failure(join);
         return;
     }

@@ -24,6 +24,7 @@
 #define GREETING_US INT64_C(5000000) /* for initialize, since a command may have to start first */
 #define SESSION_US INT64_C(30000000) /* for initialize that a stream needs, since nobody waits for that */
 #define TREES_BYTES ((size_t)128 << 20)
+#define UNAVAILABLE 5030 /* as base/reason_tbl.h has it */
 
 struct join;
 
@@ -142,11 +143,14 @@ bool ask__is_page_of_nobody(const struct join_names *names, struct span method, 
 void ask__message(struct branch *branch, const struct json_node *root); /* a message of a server */
 /* A branch's request is over. Takes: branch->status, and branch->body where the status is an error's. */
 void ask__over(struct branch *branch);
+/* Answers with the error of the server, or of the gate on the server's route. Takes: branch: whose request is over. */
+void ask__hand_on(struct branch *branch);
 void ask__look(struct join *join); /* at the end of a turn: answers the agent once each server has answered or is late */
 
 /* ---- gather.c ---- */
 void gather__greeting(struct join *join);
 void gather__list(struct join *join);
+/* Answers as the first server that refuses the era, tells an error, or refuses by its status; else says that none is there. */
 void gather__first_failure(struct join *join);
 
 /* ---- lasting.c ---- */
