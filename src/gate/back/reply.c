@@ -132,13 +132,17 @@ static bool is_let_down(const struct exchange *exchange, const struct http_head 
     return head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE && !span_is_empty(route->public_url);
 }
 
-static void write_kept(const struct exchange *exchange, const struct http_head *head, size_t i, struct buf *out)
+static void write_kept(const struct pair *pair, const struct http_head *head, size_t i, struct buf *out)
 {
+    const struct exchange *exchange = &pair->exchange;
+
+    if (pair->lent != NULL && head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE)
+        return; /* the endpoint takes challenges for the gate's own, which say what a token for it lacks */
     if (head->headers[i].known != HTTP_NAME_WWW_AUTHENTICATE || span_is_empty(exchange->route->public_url)) {
         http_write_header(out, http_head_name(head, i), http_head_value(head, i));
         return;
     }
-    if (exchange->route->resource.server_count > 0)
+    if (exchange->route->resource.server_count > 0 && exchange->route->server_count == 0)
         return; /* agents get tokens for the gate, and could not get one that this server wants */
     if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
         return; /* the declared path does not say which server is meant, so no URL can be written */
@@ -153,7 +157,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     struct exchange *exchange = &pair->exchange;
     const struct http_except except = {
         .known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CONTENT_ENCODING) | HTTP_EXCEPT(MCP_SESSION_ID) |
-                 (span_is_empty(exchange->route->public_url) ? 0 : HTTP_EXCEPT(WWW_AUTHENTICATE)),
+                 (span_is_empty(exchange->route->public_url) && pair->lent == NULL ? 0 : HTTP_EXCEPT(WWW_AUTHENTICATE)),
         .names = &exchange->route->correlation_header,
         .count = 1,
     };
@@ -165,7 +169,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
         http_write_passing(out, head, &except);
     for (size_t i = 0; i < head->count; i++)
         if (passes ? is_let_down(exchange, head, i) : is_kept_in_errors(head, i))
-            write_kept(exchange, head, i, out);
+            write_kept(pair, head, i, out);
     if (!span_is_empty(session_id))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);
     return deny__common_headers(pair, out);

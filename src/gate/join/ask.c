@@ -296,6 +296,7 @@ void ask__message(struct branch *branch, const struct json_node *root)
     if (!is_own) {
         join__event(join, buf_peek(&join->out));
     } else if (join->task == JOIN_ONE) {
+        join->hints = &branch->reader.head;
         join__reply(join, branch->status, buf_peek(&join->out), SPAN_NONE);
     } else {
         branch__keep(branch, buf_peek(&join->out));
@@ -310,6 +311,8 @@ void ask__hand_on(struct branch *branch)
     const struct json_node *root = has_body ? join__read(join, buf_peek(&branch->body)) : NULL;
 
     buf_clear(&join->out);
+    if (branch->status >= 400)
+        join->hints = &branch->reader.head;
     if (!buf_is_empty(&branch->answer))
         join__reply(join, branch->status, buf_peek(&branch->answer), SPAN_NONE);
     else if (root != NULL && root->type == JSON_OBJECT &&

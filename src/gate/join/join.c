@@ -96,6 +96,10 @@ void join__reply(struct join *join, int status, struct span json, struct span se
     http_write_line_u64(out, SPAN_LIT("Content-Length: "), json.len);
     if (!span_is_empty(session))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session);
+    for (size_t i = 0; join->hints != NULL && i < join->hints->count; i++)
+        if (join->hints->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE ||
+            join->hints->headers[i].known == HTTP_NAME_RETRY_AFTER)
+            http_write_header(out, http_head_name(join->hints, i), http_head_value(join->hints, i));
     buf_add_text(out, "Connection: close\r\n\r\n");
     check(join, buf_add_span(out, json));
 }

@@ -88,6 +88,7 @@ struct join {
     char revision[JOIN_REVISION_BYTES]; /* of the session; "": none */
     struct buf params;            /* of `initialize`, for sessions that are begun anew */
     uint64_t changes;             /* of the session, as far as the agent was told */
+    const struct http_head *hints; /* of the reply that is handed on: what a token lacks, when to come again; or NULL */
     enum join_task task;
     struct branch branches[JOIN_SERVERS_MAX];
     struct loop_timer timer;
