@@ -332,6 +332,8 @@ void ask__over(struct branch *branch)
     switch (join->task) {
     case JOIN_ONE:
         ask__hand_on(branch);
+        if (branch__has_lost(branch) && join->session.at != NULL)
+            join_member_lost(join->lane->joined, join->session, join__server(branch));
         break;
     case JOIN_STREAM:
     case JOIN_LISTEN:

@@ -295,11 +295,21 @@ void branch__start(struct branch *branch)
 
 /* ---- down ---- */
 
+bool branch__has_lost(const struct branch *branch)
+{
+    struct span body = buf_peek(&branch->body);
+
+    return branch->status == 400 && branch->inner[0] != '\0' &&
+           (span_is_empty(body) || span_holds(body, SPAN_LIT("ession")));
+}
+
 /* A 404 says that the server's session has run out and that the server has not looked at the request, so the request may be
- * sent again in a new session. */
+ * sent again in a new session. After a 400, which says less, only what changes nothing is. */
 static bool renews(struct branch *branch)
 {
-    if (branch->step != BRANCH_CALL || branch->status != 404 || branch->was_renewed || branch->join->session.at == NULL ||
+    bool is_over = branch->status == 404 || (branch->join->task == JOIN_LIST && branch__has_lost(branch));
+
+    if (branch->step != BRANCH_CALL || !is_over || branch->was_renewed || branch->join->session.at == NULL ||
         branch->join->task == JOIN_END)
         return false;
     branch->was_renewed = true;

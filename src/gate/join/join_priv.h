@@ -134,6 +134,9 @@ void branch__fini(struct branch *branch);
 void branch__start(struct branch *branch);      /* CALL, behind a session where it needs one that is not there */
 void branch__greet(struct branch *branch);      /* INIT alone */
 void branch__step(struct branch *branch);
+/* Whether the reply says, as many servers do in place of 404, that there is no such session: 400, without a word or with that
+ * one. */
+bool branch__has_lost(const struct branch *branch);
 void branch__keep(struct branch *branch, struct span answer);
 
 /* ---- ask.c ---- */

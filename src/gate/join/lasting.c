@@ -122,7 +122,7 @@ static bool all_have(const struct join *join)
 void lasting__over(struct branch *branch)
 {
     struct join *join = branch->join;
-    bool was_refused = branch->status >= 400 && branch->status < 500 && branch->status != 404;
+    bool was_refused = branch->status / 100 == 4 && branch->status != 404 && !branch__has_lost(branch);
 
     if (join->task == JOIN_STREAM && branch->status != 0 && branch->status != 200 && !was_refused)
         join_member_went(join->lane->joined, join->session, join__server(branch), join__now_us(join));

@@ -283,6 +283,20 @@ void join_member_went(struct join_sessions *sessions, struct span id, struct spa
         map_unlock(shard);
 }
 
+void join_member_lost(struct join_sessions *sessions, struct span id, struct span server)
+{
+    struct map_shard *shard;
+    struct session *session = hold(sessions, id, &shard);
+    struct member *member = session != NULL ? member_of(session, server) : NULL;
+
+    if (member != NULL && member->state == JOIN_UP) {
+        session->changes++;
+        member->state = JOIN_NEW;
+    }
+    if (session != NULL)
+        map_unlock(shard);
+}
+
 /* ---- its calls ---- */
 
 void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token,

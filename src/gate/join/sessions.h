@@ -51,6 +51,8 @@ enum code join_member_came(struct join_sessions *sessions, struct span id, struc
                            unsigned offers) MUST_USE;
 /* The server does not answer: it is left alone for join_rest_us. */
 void join_member_went(struct join_sessions *sessions, struct span id, struct span server, int64_t now_us);
+/* The server says that it has no such session: the next request begins another. */
+void join_member_lost(struct join_sessions *sessions, struct span id, struct span server);
 
 /* How long a server is left alone that has failed so often, one after another: a second, which doubles up to about a minute. */
 int64_t join_rest_us(unsigned failures);
