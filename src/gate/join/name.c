@@ -18,18 +18,21 @@ bool join_name_is_fit(struct span server)
 
 /* ---- one name ---- */
 
+/* How much of the text stays in front of the server's name: who shows a page asks whether its URI begins so. Schemes are in
+ * either case (RFC 3986 3.1). */
+static size_t front_of(enum join_kind kind, struct span text)
+{
+    return kind == JOIN_URI && span_equals_nocase(span_part(text, 0, UI.len), UI) ? UI.len : 0;
+}
+
 enum code join_name_put(enum join_kind kind, struct span server, struct span text, struct buf *out)
 {
-    bool is_ui = kind == JOIN_URI && span_starts_with(text, UI);
+    size_t front = front_of(kind, text);
 
-    if (is_ui)
-        buf_add_span(out, UI);
+    buf_add_span(out, span_part(text, 0, front));
     buf_add_span(out, server);
-    if (kind == JOIN_NAME)
-        buf_add_span(out, SEPARATOR);
-    else
-        buf_add_byte(out, '+');
-    return buf_add_span(out, is_ui ? span_part(text, UI.len, SIZE_MAX) : text);
+    buf_add_span(out, kind == JOIN_NAME ? SEPARATOR : SPAN_LIT("+"));
+    return buf_add_span(out, span_part(text, front, SIZE_MAX));
 }
 
 static bool find_server(const struct join_names *names, struct span name, size_t *server)
@@ -43,16 +46,14 @@ static bool find_server(const struct join_names *names, struct span name, size_t
 enum code join_name_take(enum join_kind kind, const struct join_names *names, struct span text, size_t *server,
                          struct buf *out)
 {
-    bool is_ui = kind == JOIN_URI && span_starts_with(text, UI);
-    struct span rest = is_ui ? span_part(text, UI.len, SIZE_MAX) : text;
-    size_t at = span_find(rest, kind == JOIN_NAME ? '_' : '+'), skip = kind == JOIN_NAME ? SEPARATOR.len : 1;
+    size_t front = front_of(kind, text);
+    struct span rest = span_part(text, front, SIZE_MAX), separator = kind == JOIN_NAME ? SEPARATOR : SPAN_LIT("+");
+    size_t at = span_find(rest, separator.at[0]);
 
-    if (!span_starts_with(span_part(rest, at, SIZE_MAX), kind == JOIN_NAME ? SEPARATOR : SPAN_LIT("+")) ||
-        !find_server(names, span_part(rest, 0, at), server))
+    if (!span_starts_with(span_part(rest, at, SIZE_MAX), separator) || !find_server(names, span_part(rest, 0, at), server))
         return CODE_NOT_FOUND;
-    if (is_ui)
-        buf_add_span(out, UI);
-    return buf_add_span(out, span_part(rest, at + skip, SIZE_MAX));
+    buf_add_span(out, span_part(text, 0, front));
+    return buf_add_span(out, span_part(rest, at + separator.len, SIZE_MAX));
 }
 
 /* ---- where they stand ---- */

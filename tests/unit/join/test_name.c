@@ -48,6 +48,11 @@ TEST_CASE(test_names) /* 13.3 */
     assert_out(join_name_take(JOIN_URI, &names, SPAN_LIT("shop+file:///a+b"), &server, &out), "file:///a+b");
     assert_out(join_name_put(JOIN_URI, servers[0], SPAN_LIT("ui://x/a"), &out), "ui://shop+x/a");
     assert_out(join_name_take(JOIN_URI, &names, SPAN_LIT("ui://shop+x/a"), &server, &out), "ui://x/a");
+    assert_out(join_name_put(JOIN_URI, servers[0], SPAN_LIT("UI://x/a"), &out), "UI://shop+x/a"); /* RFC 3986 3.1 */
+    assert_out(join_name_take(JOIN_URI, &names, SPAN_LIT("Ui://git.x-1+x/a"), &server, &out), "Ui://x/a");
+    assert_int_equal(server, 1);
+    assert_out(join_name_put(JOIN_URI, servers[0], SPAN_LIT("ui:/"), &out), "shop+ui:/");
+    assert_out(join_name_put(JOIN_OWN, servers[0], SPAN_LIT("ui://x"), &out), "shop+ui://x");
     assert_int_equal(join_name_take(JOIN_NAME, &names, SPAN_LIT("shop_a"), &server, &out), CODE_NOT_FOUND);
     assert_int_equal(join_name_take(JOIN_NAME, &names, SPAN_LIT("Shop__a"), &server, &out), CODE_NOT_FOUND);
     assert_int_equal(join_name_take(JOIN_URI, &names, SPAN_LIT("file:///a"), &server, &out), CODE_NOT_FOUND);
