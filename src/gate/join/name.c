@@ -84,8 +84,18 @@ static const struct place down[] = {
     {"result", "taskId", JOIN_OWN, NULL},
     {"params", "taskId", JOIN_OWN, NULL},
     {"params", "uri", JOIN_URI, NULL},
+    {"params", "elicitationId", JOIN_OWN, NULL},
+    {"elicitations", "elicitationId", JOIN_OWN, NULL},
     {"ui", "resourceUri", JOIN_URI, NULL},
     {"_meta", "ui/resourceUri", JOIN_URI, NULL},
+    {RELATED, "taskId", JOIN_OWN, NULL},
+};
+
+/* In a request of a server, which may name tasks and URIs of the agent's own. */
+static const struct place asking[] = {
+    {"", "id", JOIN_TOKEN, NULL},
+    {"_meta", "progressToken", JOIN_TOKEN, NULL},
+    {"params", "elicitationId", JOIN_OWN, NULL},
     {RELATED, "taskId", JOIN_OWN, NULL},
 };
 
@@ -104,17 +114,17 @@ static const struct place up[] = {
 };
 
 /* Whether places may lie within this member. Arguments, texts, schemas and structured content are never looked into. */
-static bool is_holder(struct span key)
+static bool is_holder(struct span under, struct span key)
 {
     static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "skills",
                                        "skill", "tasks",
                                        "contents", "content", "resource", "task", "messages", "_meta", "ui", RELATED, "ref",
-                                       "notifications", "resourceSubscriptions", "taskIds"};
+                                       "notifications", "resourceSubscriptions", "taskIds", "error", "elicitations"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (span_is(key, keys[i]))
             return true;
-    return false;
+    return span_is(under, "error") && span_is(key, "data");
 }
 
 /* A message that is being written: its canonical bytes up to `done` are in `out` already, with new names in their places. */
@@ -123,7 +133,7 @@ struct writing {
     struct span server_name, asked;
     const struct json_node *root;
     size_t server, done;
-    bool is_for_others;             /* some place named another server */
+    bool is_asking;                 /* it is a request of the server */
     struct buf text, *out;
 };
 
@@ -150,7 +160,6 @@ static enum code turn(struct writing *writing, enum join_kind kind, struct span 
     code = join_name_take(kind, writing->names, text, &server, &writing->text);
     if (code == CODE_OK && server != writing->server)
         code = CODE_NOT_FOUND;
-    writing->is_for_others |= code == CODE_NOT_FOUND;
     return code;
 }
 
@@ -166,7 +175,8 @@ static void put(struct writing *writing, const struct json_node *node, bool is_r
 
 static void replace(struct writing *writing, enum join_kind kind, const struct json_node *node)
 {
-    enum code code = node->type == JSON_STRING ? turn(writing, kind, node->text) : CODE_NOT_FOUND;
+    enum code code = kind == JOIN_TOKEN          ? turn(writing, kind, node->raw)
+                     : node->type == JSON_STRING ? turn(writing, kind, node->text) : CODE_NOT_FOUND;
 
     if (code == CODE_OK)
         put(writing, node, false);
@@ -176,8 +186,9 @@ static void replace(struct writing *writing, enum join_kind kind, const struct j
 
 static const struct place *place_of(const struct writing *writing, struct span under, struct span name)
 {
-    const struct place *places = writing->names != NULL ? up : down;
-    size_t count = writing->names != NULL ? sizeof up / sizeof *up : sizeof down / sizeof *down;
+    const struct place *places = writing->names != NULL ? up : writing->is_asking ? asking : down;
+    size_t count = writing->names != NULL ? sizeof up / sizeof *up
+                   : writing->is_asking   ? sizeof asking / sizeof *asking : sizeof down / sizeof *down;
 
     for (size_t i = 0; i < count; i++)
         if (span_is(under, places[i].under) && span_is(name, places[i].name) &&
@@ -216,7 +227,7 @@ static void walk(struct writing *writing, struct span under, const struct json_n
             part_list(writing, JOIN_URI, child);
         else if (span_is(under, "notifications") && span_is(key, "taskIds") && child->type == JSON_ARRAY)
             part_list(writing, JOIN_OWN, child);
-        else if ((child->type == JSON_OBJECT || child->type == JSON_ARRAY) && is_holder(key))
+        else if ((child->type == JSON_OBJECT || child->type == JSON_ARRAY) && is_holder(under, key))
             walk(writing, key, child, depth + 1);
     }
 }
@@ -238,35 +249,19 @@ static struct writing begin(const struct json_node *root, struct span asked, str
 
 /* ---- down ---- */
 
-/* Writes an id or token that the server has chosen: its JSON text behind the server's name, so that it can be given back as
- * it was. */
-static void own_down(struct writing *writing, const struct json_node *node)
-{
-    if (node != NULL && turn(writing, JOIN_OWN, node->raw) == CODE_OK)
-        put(writing, node, false);
-}
-
 enum code join_name_down(struct span server, struct span asked, const struct json_node *root, struct buf *out)
 {
     struct span method = json_member_text(root, "method");
-    const struct json_node *id = json_member(root, SPAN_LIT("id")), *params = json_member(root, SPAN_LIT("params"));
+    const struct json_node *id = json_member(root, SPAN_LIT("id")), *call = json_at(root, "params", "requestId", NULL);
     struct writing writing = begin(root, asked, out);
 
     writing.server_name = server;
+    writing.is_asking = method.at != NULL && id != NULL;
     if (id == NULL && span_is(method, "notifications/cancelled")) {
-        own_down(&writing, json_member(params, SPAN_LIT("requestId")));
-        return finish(&writing);
-    }
-    if (method.at == NULL || id == NULL) {
+        if (call != NULL)
+            replace(&writing, JOIN_TOKEN, call);
+    } else {
         walk(&writing, SPAN_NONE, root, 0);
-        return finish(&writing);
-    }
-    /* A request of the server is copied in the order in which the server wrote its members. */
-    for (const struct json_node *member = root->child; member != NULL; member = member->next) {
-        if (member == id)
-            own_down(&writing, id);
-        if (member == params)
-            own_down(&writing, json_at(params, "_meta", "progressToken", NULL));
     }
     return finish(&writing);
 }

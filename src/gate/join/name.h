@@ -24,7 +24,7 @@ struct join_names {
     size_t count;
 };
 
-enum join_kind { JOIN_NAME = 0, JOIN_URI, JOIN_OWN /* what a server has chosen itself */ };
+enum join_kind { JOIN_NAME = 0, JOIN_URI, JOIN_OWN /* what a server has chosen itself */, JOIN_TOKEN /* likewise, any JSON */ };
 
 /* Whether a route of this name can stand in such names: a scheme of URIs takes no `_`. */
 bool join_name_is_fit(struct span server);

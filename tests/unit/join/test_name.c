@@ -84,6 +84,22 @@ TEST_CASE(test_down) /* 13.3: each place that names something, and nothing else 
                 "\"_meta\":{\"progressToken\":\"t\"}},\"id\":\"x\\\"\"}",
                 "{\"method\":\"sampling/createMessage\",\"params\":{\"tools\":[{\"name\":\"a\"}],\"uri\":\"a:b\","
                 "\"_meta\":{\"progressToken\":\"shop+\\\"t\\\"\"}},\"id\":\"shop+\\\"x\\\\\\\"\\\"\"}");
+    assert_down("", "{\"method\":\"elicitation/create\",\"params\":{\"taskId\":\"7\",\"_meta\":{\"a\":1,\"progressToken\":3,"
+                "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"7\"}}},\"id\":1}",
+                "{\"method\":\"elicitation/create\",\"params\":{\"taskId\":\"7\",\"_meta\":{\"a\":1,\"progressToken\":\"shop+3\","
+                "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"shop+7\"}}},\"id\":\"shop+1\"}");
+    assert_down("", "{\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"elicitationId\":\"e\",\"taskId\":\"mine\",\"_meta\":{"
+                "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"git.x-1+7\"},\"progressToken\":2}}}",
+                "{\"id\":\"shop+1\",\"method\":\"elicitation/create\",\"params\":{"
+                "\"elicitationId\":\"shop+e\",\"taskId\":\"mine\",\"_meta\":"
+                "{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"shop+git.x-1+7\"},\"progressToken\":\"shop+2\"}}}");
+    assert_down("", "{\"method\":\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":\"git.x-1+e\"}}",
+                "{\"method\":\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":\"shop+git.x-1+e\"}}");
+    assert_down("tools/call",
+                "{\"id\":1,\"error\":{\"code\":-32042,\"data\":{\"elicitations\":[{\"elicitationId\":\"e\",\"url\":\"u\"}]}}}",
+                "{\"id\":1,\"error\":{\"code\":-32042,\"data\":{\"elicitations\":[{\"elicitationId\":\"shop+e\",\"url\":\"u\"}]}}}");
+    assert_down("", "{\"method\":\"notifications/message\",\"params\":{\"data\":{\"task\":{\"taskId\":\"7\"}}}}",
+                "{\"method\":\"notifications/message\",\"params\":{\"data\":{\"task\":{\"taskId\":\"7\"}}}}");
     assert_down("", "{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":-5,\"uri\":\"a:b\"}}",
                 "{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"shop+-5\",\"uri\":\"a:b\"}}");
     assert_down("", "{\"method\":\"notifications/progress\",\"params\":{\"progressToken\":3}}",
@@ -100,6 +116,9 @@ TEST_CASE(test_up) /* 13.3 */
               "{\"params\":{\"ref\":{\"uri\":\"a:{b}\"},\"argument\":{\"name\":\"shop__x\"}}}");
     assert_up("tasks/get", "{\"params\":{\"taskId\":\"shop+7\"}}", "{\"params\":{\"taskId\":\"7\"}}");
     assert_up("", "{\"id\":\"shop+\\\"x\\\\\\\"\\\"\",\"result\":{}}", "{\"id\":\"x\\\"\",\"result\":{}}");
+    assert_up("", "{\"id\":\"shop+1\",\"result\":{\"taskId\":\"7\",\"_meta\":{\"io.modelcontextprotocol/related-task\":"
+              "{\"taskId\":\"shop+7\"}}}}",
+              "{\"id\":1,\"result\":{\"taskId\":\"7\",\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"7\"}}}}");
     assert_up("notifications/progress", "{\"params\":{\"progressToken\":\"shop+3\"}}", "{\"params\":{\"progressToken\":3}}");
     assert_up("subscriptions/listen",
               "{\"params\":{\"notifications\":{\"resourceSubscriptions\":[\"shop+a:b\",\"git.x-1+a:b\",\"a:b\"],"
