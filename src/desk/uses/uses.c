@@ -36,13 +36,14 @@ struct uses {
     int64_t beat_us;           /* the next is due */
     int64_t told_us;           /* when the gate was asked last */
     int64_t seen_us;           /* the fleet's time as it was told last; 0: never */
-    int64_t mark_us, heard_us; /* likewise with a beat, and when that was heard */
+    int64_t mark_us, heard_us; /* likewise with a beat, and when that was heard, by a clock that goes on in sleep */
     atomic_bool is_over;       /* the gate is gone, or has recorded its last row */
     bool is_telling;
     struct buf asks;           /* that wait, as JSON */
     struct {
         uint64_t ticket;
         int64_t came_us;
+        int64_t asked; /* as the centre is shown it */
     } waiting[AT_ONCE];
     size_t count;
     struct why fault;
@@ -108,8 +109,12 @@ static void answer_row(const struct uses *uses, const struct pg_rows *rows, size
     struct fleet_answer said = {.kind = FLEET_ANSWER};
     int64_t numbers[USES_NUMBERS];
 
+    if (pg_rows_int(rows, row, 0) != uses->waiting[row].asked) {
+        answer(uses, uses->waiting[row].ticket, WISH_AWAY);
+        return;
+    }
     for (size_t i = 0; i < USES_NUMBERS; i++)
-        numbers[i] = pg_rows_int(rows, row, i);
+        numbers[i] = i == 0 ? (int64_t)uses->waiting[row].ticket : pg_rows_int(rows, row, i);
     uses_read_answer(numbers, pg_rows_bytes(rows, row, USES_NUMBERS), &said.answer);
     say(uses, &said, sizeof said);
 }
@@ -149,7 +154,7 @@ static enum code ask_centre(struct uses *uses, struct span asks, size_t time_col
                                       : "SELECT ticket, status, at, wait_us, taken, used, time_us "
                                         "FROM callgate.limit_use($1, $2, $3)";
     const struct pg_value values[] = {pg_of_int(uses->seen_us),
-                                      pg_of_int(uses->mark_us + clock_monotonic_us() - uses->heard_us), pg_of_text(asks)};
+                                      pg_of_int(uses->mark_us + clock_up_us() - uses->heard_us), pg_of_text(asks)};
     int64_t time_us;
     enum code code = pg_ask(uses->pg, sql, values, asks.at == NULL ? 2 : 3, rows, why);
 
@@ -160,7 +165,7 @@ static enum code ask_centre(struct uses *uses, struct span asks, size_t time_col
         return why_set(why, CODE_INVALID, "the centre tells a time of the fleet's that cannot be, %" PRId64, time_us);
     if (asks.at == NULL || time_us < uses->seen_us || uses->seen_us == 0) {
         uses->mark_us = time_us;
-        uses->heard_us = clock_monotonic_us();
+        uses->heard_us = clock_up_us();
     }
     uses->seen_us = time_us;
     uses->fault.text[0] = '\0';
@@ -195,11 +200,23 @@ static void write_take(const struct uses *uses, const struct wish_take *take, st
                    take->per_us);
 }
 
+/* The same ticket is shown as the same number, and nobody at the centre knows which is the next, to say that it was given. */
+static int64_t shown_ticket(const struct uses *uses, uint64_t ticket)
+{
+    unsigned char digest[DIGEST_BYTES];
+    int64_t shown;
+
+    hmac_of(span_of(uses->secret, DIGEST_BYTES), span_of(&ticket, sizeof ticket), digest);
+    memcpy(&shown, digest, sizeof shown);
+    return shown & INT64_MAX;
+}
+
 static void note_wish(struct uses *uses, const struct fleet_wish *wish)
 {
     struct buf *out = &uses->asks;
+    int64_t asked = shown_ticket(uses, wish->ticket);
 
-    (void)buf_addf(out, "%s{\"ticket\":%" PRIu64 ",\"takes\":[", uses->count == 0 ? "[" : ",", wish->ticket);
+    (void)buf_addf(out, "%s{\"ticket\":%" PRId64 ",\"takes\":[", uses->count == 0 ? "[" : ",", asked);
     for (uint32_t i = 0; i < wish->count; i++) {
         (void)buf_add_text(out, i > 0 ? "," : "");
         write_take(uses, &wish->takes[i], out);
@@ -207,6 +224,7 @@ static void note_wish(struct uses *uses, const struct fleet_wish *wish)
     }
     (void)buf_add_text(out, "]}");
     uses->waiting[uses->count].ticket = wish->ticket;
+    uses->waiting[uses->count].asked = asked;
     uses->waiting[uses->count++].came_us = clock_monotonic_us();
 }
 
@@ -230,7 +248,7 @@ static void ask_all(struct uses *uses)
             uses->retry_us = 0;
         pg_rows_free(&rows);
     }
-    for (size_t i = 0; i < pg_rows_count(rows); i++)
+    for (size_t i = 0; i < pg_rows_count(rows) && i < uses->count; i++)
         answer_row(uses, rows, i);
     for (size_t i = pg_rows_count(rows); i < uses->count; i++)
         answer(uses, uses->waiting[i].ticket, WISH_AWAY);

@@ -3,7 +3,7 @@
  * the centre for all that waits at once, in one transaction, and says what came of it.
  *
  * A commit that was not answered is asked for again, by the same number, which is the same use; what has waited for long is
- * not, since nobody waits for it any more. Keys and values go there as digests under a secret of the fleet's.
+ * not, since nobody waits for it any more. Keys, values and tickets go there as digests under a secret of the fleet's.
  *
  * Threads: uses_start and uses_stop from the courier's; the rest is its own. It alone reads the socket to the gate.
  * Owns: its connection and its thread.
