@@ -1097,8 +1097,20 @@ CREATE FUNCTION callgate.limit_server() RETURNS text LANGUAGE sql VOLATILE SET s
 INSERT INTO callgate.limit_clock (time_us, database_us, server, longest_us)
     VALUES (10000000000000, callgate.limit_database_us(), callgate.limit_server(), 0);
 
--- The row, locked, as it is now. What a node saw and this server lacks is a break: nobody is given anything then, until each node that
--- was here in the last ten minutes has told what it used, or the longest window is over.
+-- A break: nobody is given anything, until each node that was here in the last ten minutes has told what it used, or the longest window
+-- is over. Takes: live_us: what the time was before somebody moved it.
+CREATE FUNCTION callgate.limit_break(INOUT c callgate.limit_clock, live_us bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE callgate.limit_node AS n
+        SET (told, time_us) = (false, n.time_us + CASE WHEN n.time_us <= live_us THEN c.time_us - live_us ELSE 0 END) WHERE true;
+    c.broken_us := c.time_us;
+END $$;
+
+-- The row, locked, as it is now. There is a break where a node saw what this server lacks: a later time, or one that is told to this
+-- node at a time that the server does not have of it, since others may have moved the time of a restored one on. Likewise where this
+-- server's time has gone on by two seconds and a thousandth more than what has passed for the node: somebody moved it, and windows would
+-- be over too early.
 -- Takes: seen_us: the fleet's time as it was told to the asking node last, 0: never; most_us: what it can be by now, by what has passed
 -- there since it heard of one.
 CREATE FUNCTION callgate.limit_look(seen_us bigint, most_us bigint) RETURNS callgate.limit_clock
@@ -1110,10 +1122,11 @@ DECLARE
 BEGIN
     SELECT * INTO STRICT c FROM callgate.limit_clock FOR UPDATE;
     now_us := callgate.limit_database_us();
-    IF c.server <> here OR seen_us > c.time_us THEN
-        UPDATE callgate.limit_node SET told = false WHERE true;
+    IF c.server <> here OR seen_us > c.time_us OR
+       seen_us > coalesce((SELECT n.time_us FROM callgate.limit_node AS n WHERE n.node = session_user), 0) OR
+       (seen_us > 0 AND c.time_us - most_us > 2000000 + (most_us - seen_us) / 1000) THEN
+        c := callgate.limit_break(c, CASE WHEN seen_us > 0 THEN least(c.time_us, most_us) ELSE c.time_us END);
         c.server := here;
-        c.broken_us := c.time_us;
         c.database_us := now_us;
     ELSIF seen_us > 0 THEN
         c.time_us := greatest(c.time_us, least(c.time_us + least(now_us - c.database_us, 2000000), most_us + 100000));
@@ -1159,15 +1172,21 @@ CREATE FUNCTION callgate.limit_over_us(slot bigint, slot_us bigint) RETURNS bigi
 
 -- What follows gives one thing of an ask or says why not: wait_us is 0 where it is given, else after how long it may be.
 
+-- Takes: own: as much at least the asking node has used in this window, as it knows itself. wait_us is NULL where less is here.
 CREATE FUNCTION callgate.limit_take_amount(now_us bigint, whose bytea, most bigint, amount bigint, per_us bigint, beyond boolean,
-                                           OUT wait_us bigint, OUT taken bigint)
+                                           own bigint, OUT wait_us bigint, OUT taken bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     w record := callgate.limit_window(now_us, per_us);
     total numeric;
+    mine numeric;
 BEGIN
-    SELECT coalesce(sum(s.used), 0) INTO total FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= w.first_slot;
+    SELECT coalesce(sum(s.used), 0), coalesce(sum(s.used) FILTER (WHERE s.node = session_user), 0) INTO total, mine
+    FROM callgate.limit_slot AS s WHERE s.key = whose AND s.slot >= w.first_slot;
     taken := least(total, 4000000000000000000);
+    IF mine < own THEN
+        RETURN;
+    END IF;
     wait_us := 0;
     IF NOT beyond AND total + amount > most THEN
         SELECT callgate.limit_over_us(min(g.slot), w.slot_us) - now_us INTO wait_us
@@ -1228,9 +1247,10 @@ BEGIN
     FROM callgate.limit_step AS s WHERE s.plan = whose;
 END $$;
 
--- All that one ask takes, or none of it. Returns: at: which of it was not given, from 0; NULL: all was.
--- Takes: takes: [{kind, key, value, most, amount, per, flag}]: kind 0: an amount; 1: a value; 2: the step `amount` of the plan `key`,
--- whose end is `per`. flag: it is taken beyond the limit; of a step: there is an order.
+-- All that one ask takes, or none of it. Returns: at: which of it was not given, from 0; NULL: all was; wait_us: NULL: this server lacks
+-- what the node has used of it.
+-- Takes: takes: [{kind, key, value, most, amount, per, flag, own}]: kind 0: an amount, of which the node knows that it has used `own`; 1: a
+-- value; 2: the step `amount` of the plan `key`, whose end is `per`. flag: it is taken beyond the limit; of a step: there is an order.
 CREATE FUNCTION callgate.limit_give(now_us bigint, takes json, OUT at integer, OUT wait_us bigint, OUT taken bigint, OUT used text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1238,11 +1258,11 @@ DECLARE
 BEGIN
     FOR one IN SELECT (row_number() OVER ())::integer - 1 AS place, t.*
                FROM json_to_recordset(takes) AS t (kind integer, key text, value text, most bigint, amount bigint, per bigint,
-                                                   flag boolean) LOOP
+                                                   flag boolean, own bigint) LOOP
         at := one.place;
         IF one.kind = 0 THEN
             SELECT a.wait_us, a.taken INTO wait_us, taken
-            FROM callgate.limit_take_amount(now_us, decode(one.key, 'hex'), one.most, one.amount, one.per, one.flag) AS a;
+            FROM callgate.limit_take_amount(now_us, decode(one.key, 'hex'), one.most, one.amount, one.per, one.flag, one.own) AS a;
         ELSIF one.kind = 1 THEN
             SELECT a.wait_us, a.taken INTO wait_us, taken
             FROM callgate.limit_take_value(now_us, decode(one.key, 'hex'), decode(one.value, 'hex'), one.most, one.per, one.flag) AS a;
@@ -1250,7 +1270,7 @@ BEGIN
             SELECT a.wait_us, a.used INTO wait_us, used
             FROM callgate.limit_take_step(decode(one.key, 'hex'), one.amount::integer, one.most, one.flag, one.per) AS a;
         END IF;
-        IF wait_us > 0 THEN
+        IF wait_us > 0 OR wait_us IS NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'CG001'; -- what was taken before is undone; what is told stays
         END IF;
     END LOOP;
@@ -1286,15 +1306,19 @@ BEGIN
             IF FOUND THEN
                 SELECT * INTO given FROM callgate.limit_give(c.time_us, ask.takes);
                 SELECT given.at, given.wait_us, given.taken, given.used INTO at, wait_us, taken, used;
-                status := CASE WHEN at IS NULL THEN 0 ELSE 1 END;
-                IF status = 1 THEN
+                status := CASE WHEN at IS NULL THEN 0 WHEN wait_us IS NULL THEN 2 ELSE 1 END;
+                IF status > 0 THEN
                     DELETE FROM callgate.limit_given AS g WHERE g.node = session_user AND g.ticket = ask.number;
+                END IF;
+                IF status = 2 THEN
+                    closed := 2;
+                    c := callgate.limit_break(c, c.time_us);
                 END IF;
             END IF;
         END IF;
         RETURN NEXT;
     END LOOP;
-    UPDATE callgate.limit_clock AS l SET longest_us = greatest(l.longest_us, (
+    UPDATE callgate.limit_clock AS l SET broken_us = c.broken_us, longest_us = greatest(l.longest_us, (
         SELECT max(t.per) FROM json_to_recordset(asks::json) AS a (takes json),
                json_to_recordset(a.takes) AS t (kind integer, per bigint) WHERE t.kind < 2));
 END $$;
@@ -1340,8 +1364,8 @@ BEGIN
         UPDATE callgate.limit_node SET told = true WHERE node = session_user;
     END IF;
 END $$;
-REVOKE ALL ON FUNCTION callgate.limit_database_us, callgate.limit_server, callgate.limit_look, callgate.limit_forget, callgate.limit_beat,
-    callgate.limit_window, callgate.limit_over_us, callgate.limit_take_amount, callgate.limit_take_value, callgate.limit_take_step,
+REVOKE ALL ON FUNCTION callgate.limit_database_us, callgate.limit_server, callgate.limit_break, callgate.limit_look, callgate.limit_forget,
+    callgate.limit_beat, callgate.limit_window, callgate.limit_over_us, callgate.limit_take_amount, callgate.limit_take_value, callgate.limit_take_step,
     callgate.limit_give, callgate.limit_use, callgate.limit_told, callgate.limit_tell FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.limit_beat, callgate.limit_use, callgate.limit_tell TO callgate_node;
 

@@ -24,6 +24,7 @@
 #define STOP_MS 500
 #define KEY_BYTES 16
 #define TEXT_BYTES ((size_t)16 << 20)
+#define OWN_MOST INT64_C(4000000000000000000) /* as the centre's rows hold */
 #define TIME_MOST_US (INT64_MAX / 4) /* all that is reckoned with it stays a number */
 
 struct uses {
@@ -220,7 +221,8 @@ static void note_wish(struct uses *uses, const struct fleet_wish *wish)
     for (uint32_t i = 0; i < wish->count; i++) {
         (void)buf_add_text(out, i > 0 ? "," : "");
         write_take(uses, &wish->takes[i], out);
-        (void)buf_addf(out, ",\"flag\":%s}", wish->takes[i].is_beyond ? "true" : "false");
+        (void)buf_addf(out, ",\"flag\":%s,\"own\":%" PRId64 "}", wish->takes[i].is_beyond ? "true" : "false",
+                       within((int64_t)wish->takes[i].own, OWN_MOST));
     }
     (void)buf_add_text(out, "]}");
     uses->waiting[uses->count].ticket = wish->ticket;

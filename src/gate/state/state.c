@@ -462,6 +462,8 @@ enum code gate_token_wish(const struct gate_token *token, struct wish **wish)
         struct wish_take one = {.kind = take->of_values ? WISH_VALUE : WISH_AMOUNT, .most = take->most, .amount = take->amount,
                                 .per_us = take->per_us, .is_beyond = take->beyond};
 
+        if (take->of_fleet && !take->of_values)
+            one.own = tally_settled(token->state->tally, take);
         memcpy(one.key, take->key.bytes, TALLY_KEY_BYTES);
         memcpy(one.key + TALLY_KEY_BYTES, &take->value, sizeof take->value);
         if (take->of_fleet)

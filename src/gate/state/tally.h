@@ -64,6 +64,10 @@ void tally_give_back(struct tally *tally, const struct tally_take *take);
  * Takes: taken: what the window holds there. */
 void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t wait_us, uint64_t taken);
 
+/* Of an amount that was taken: what of the window's before it is settled, and still counts for a fleet whose time is not quite
+ * ours. */
+uint64_t tally_settled(struct tally *tally, const struct tally_take *take);
+
 /* Appends all amounts and values of one of TALLY_PARTS parts that count `of_fleet`, each a struct wish_told. */
 #define TALLY_PARTS 64
 void tally_write_uses(struct tally *tally, uint32_t part, int64_t now_us, struct buf *out);

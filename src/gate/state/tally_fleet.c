@@ -23,6 +23,25 @@ void tally_refuse(struct tally *tally, const struct tally_take *take, int64_t no
     map_unlock(shard);
 }
 
+#define SETTLED_US (2 * WISH_WAIT_US) /* by then a use was given or was not */
+#define PART_OFF 32 /* a part of the window: so much faster the fleet's time may go, and marks of a 256th come back together */
+
+uint64_t tally_settled(struct tally *tally, const struct tally_take *take)
+{
+    int64_t first_us = take->taken_us - take->per_us + take->per_us / PART_OFF + SETTLED_US;
+    struct map_shard *shard = map_shard(tally->map, map_hash(tally->map, take->key.bytes));
+    const struct tally_entry *entry;
+    uint64_t settled = 0;
+
+    map_lock(shard);
+    entry = tally__find(tally, &take->key);
+    for (uint32_t i = 0; entry != NULL && i < entry->count; i++)
+        if (tally__mark(entry, i)->time_us > first_us && tally__mark(entry, i)->time_us <= take->taken_us - SETTLED_US)
+            settled += tally__mark(entry, i)->amount;
+    map_unlock(shard);
+    return settled;
+}
+
 static void write_cell(const struct tally_entry *entry, uint32_t at, int64_t now_us, struct buf *out)
 {
     int64_t time_us = entry->of_values ? entry->values[at].time_us : tally__mark(entry, at)->time_us;

@@ -26,6 +26,7 @@ struct wish_take {
     uint64_t most;   /* of a step: how often it may be used */
     uint64_t amount; /* of a step: its number; 0: it is only asked what was used of the plan */
     int64_t per_us;  /* of a step: when its plan ends */
+    uint64_t own;    /* of an amount: so much at least this node has used in the window, and the fleet must know */
     enum wish_kind kind;
     bool is_beyond;  /* it is taken also where there is no room; of a step: the plan's have an order */
 };

@@ -90,6 +90,38 @@ TEST_CASE(test_a_value_is_refused_alone)
     tally_free(&tally);
 }
 
+/* What is settled of a window, and counts for the fleet as well: not what may not have been given yet, nor what its time may have
+ * passed already, by a 32nd and two seconds. */
+TEST_CASE(test_what_is_settled_must_be_known_elsewhere)
+{
+    const int64_t first = HOUR / 32 + 2 * SECOND;
+    struct tally_take now = amount_of(1, 1);
+    struct tally *tally = make();
+
+    now.taken_us = NOW;
+    assert_int_equal(tally_settled(tally, &now), 0); /* nothing was taken */
+    take(tally, amount_of(1, 2), NOW);
+    take(tally, amount_of(1, 3), NOW + SECOND);
+    take(tally, amount_of(2, 5), NOW);
+    assert_int_equal(tally_settled(tally, &now), 0);
+    now.taken_us = NOW + 2 * SECOND - 1;
+    assert_int_equal(tally_settled(tally, &now), 0);
+    now.taken_us = NOW + 2 * SECOND;
+    assert_int_equal(tally_settled(tally, &now), 2);
+    now.taken_us = NOW + 3 * SECOND;
+    assert_int_equal(tally_settled(tally, &now), 5);
+    now.taken_us = NOW + HOUR - first - 1;
+    assert_int_equal(tally_settled(tally, &now), 5);
+    now.taken_us = NOW + HOUR - first;
+    assert_int_equal(tally_settled(tally, &now), 3);
+    now.taken_us = NOW + HOUR - first + SECOND;
+    assert_int_equal(tally_settled(tally, &now), 0);
+    now.per_us = 4 * SECOND; /* of so short a window nothing is ever both */
+    now.taken_us = NOW + 3 * SECOND;
+    assert_int_equal(tally_settled(tally, &now), 0);
+    tally_free(&tally);
+}
+
 /* All parts. Returns: how many; the first 16 are handed over. */
 static size_t told(struct tally *tally, int64_t now_us, struct wish_told out[16])
 {
