@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -133,6 +134,17 @@ class Broken:
         self.database.sql("CREATE OR REPLACE FUNCTION callgate.limit_database_us() RETURNS bigint LANGUAGE sql VOLATILE SET search_path = pg_catalog, "
                           f"pg_temp RETURN floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + {offset}::bigint")
 
+    def restore(self):
+        """A backup of some seconds before takes the database's place; its standby is made anew."""
+        while self.database.standbys:
+            self.database.standbys.pop().close()
+        copy = self.database.folder / "backup"
+        self.database.backup(copy)
+        time.sleep(self.chance.uniform(1, 4))
+        self.database.restore(copy)
+        shutil.rmtree(copy)
+        self.database.standby()
+
     def promote(self):
         """The standby, which lacks the last seconds, takes the database's place; then it gets one of its own."""
         standby = self.database.standbys[-1]
@@ -184,8 +196,8 @@ class Broken:
             try:
                 self.make(fleet, server)
                 agents = [Agent(number, self.gates, self.plans, self.told, stop) for number in range(9)]
-                kinds = [self.cut, self.slow, self.kill_courier, self.kill_gate, self.kill_database, self.set_clock]
-                plan = [self.chance.choice(kinds) for _ in range(faults - promotions)] + [self.promote] * promotions
+                kinds = [self.cut, self.slow, self.kill_courier, self.kill_gate, self.kill_database, self.set_clock, self.restore]
+                plan = [*kinds, *(self.chance.choice(kinds) for _ in range(faults))][:faults - promotions] + [self.promote] * promotions
                 self.chance.shuffle(plan)
                 for fault in plan:
                     time.sleep(self.chance.uniform(0.5, 2.5))
