@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define TURN_US INT64_C(1000000)
+#define WAITED_US INT64_C(250000) /* where a command waits for the others, who look at their stores as often */
 #define FIRST_PAUSE_US INT64_C(200000)
 #define MOST_PAUSE_US INT64_C(5000000)
 /* A beat is written when so small a part of `stale` has passed: each write has all who read the store look. */
@@ -193,7 +194,6 @@ static enum code take_turn(struct courier *courier, struct why *why)
     if (down_state(courier->down, &down, NULL) == CODE_OK) {
         courier->state.change = down.change;
         courier->state.behind = down.behind;
-        courier->policy = down.policy;
         (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
     }
     courier_note_refused(courier, code, why);
@@ -219,7 +219,8 @@ static enum code begin_shipping(struct courier *courier, struct why *why)
                                          .shipped_seq = courier->state.shipped_seq};
 
     const struct uses_conf used = {.place = courier_place(courier), .name = courier->member->name,
-                                   .secret = courier->member->secrets->seal, .gate = courier->gate};
+                                   .secret = courier->member->secrets->seal, .gate = courier->gate,
+                                   .in_force = &courier->in_force};
     enum code code = CODE_OK;
 
     if (courier->shipper == NULL && courier->is_seated)
@@ -341,14 +342,14 @@ static enum code turn(struct courier *courier, struct why *why)
 #define LOOK_US INT64_C(50000) /* so often it looks whether somebody here asks something of the fleet */
 
 /* Whether the gate goes on: it says that it has recorded its last row, or is gone. */
-static bool hear_gate(const struct courier *courier)
+static bool hear_gate(struct courier *courier)
 {
     struct fleet_message message;
     ssize_t got = recv(courier->gate, &message, sizeof message, MSG_DONTWAIT);
 
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    return got > 0 && message.kind != FLEET_LAST;
+    return got > 0 && (uses_hear_in_force(&courier->in_force, &message, (size_t)got) || message.kind != FLEET_LAST);
 }
 
 /* Waits until the next turn is due, or the gate says something. Returns: whether it goes on. */
@@ -369,7 +370,7 @@ static bool wait_for_more(struct courier *courier)
     courier->is_told = courier->is_told || ends[1].revents != 0;
     if (courier->is_told && courier->turn_us > courier->begun_us + TOLD_US)
         courier->turn_us = courier->begun_us + TOLD_US;
-    if (courier->pg != NULL && courier_is_asked(courier))
+    if (courier->pg != NULL && (courier_is_asked(courier) || courier_judges_anew(courier)))
         courier->turn_us = 0;
     if (is_read)
         return ends[0].revents == 0 && !uses_are_over(courier->uses);
@@ -388,6 +389,8 @@ enum code courier_run(struct courier *courier, struct why *why)
             courier->turn_us = now_us + TURN_US;
             courier->is_told = false;
             code = turn(courier, why);
+            if (down_waits(courier->down))
+                courier->turn_us = now_us + WAITED_US;
             note_figures(courier);
             prove(courier);
             if (code == CODE_OK)

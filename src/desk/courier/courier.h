@@ -3,7 +3,7 @@
  * waits for the centre in no call but those that ask it (fleet/courier_end.h). What the centre says is not believed.
  *
  * One loop, a turn a second and whenever somebody has something to say: it connects, with pauses that grow, tells the centre
- * that this node lives, takes what the fleet decided, and writes into the store what it has
+ * that this node lives and by what its gate judges, takes what the fleet decided, and writes into the store what it has
  * heard, by which the gate goes (fleet/fleet_state.h).
  *
  * Threads: one.
@@ -48,7 +48,8 @@ struct courier {
     struct pg *pg;               /* NULL: the centre is away */
     int64_t retry_us, pause_us;  /* when it is tried again, and after how long then; by the monotonic clock */
     struct fleet_state state;
-    int64_t policy;              /* the version that is active here; 0: none, or not known yet */
+    struct uses_in_force in_force; /* here: what it takes counts once the gate goes by it */
+    int64_t told_change, told_version; /* as the last beat told them */
     struct fleet_state saved;    /* what the store has of it */
     int64_t erasures_at;         /* the change up to which the audit was asked for what the fleet erases; -1: it was not */
     int64_t saved_us;            /* when it was written last, by the monotonic clock */
@@ -86,7 +87,9 @@ bool courier_is_asked(struct courier *courier);
 /* Puts beside the store how all nodes are, where somebody has asked since. The centre must be there. */
 void courier_tell_nodes(struct courier *courier);
 
-/* Tells the centre that this node lives, and what it has. CODE_IO: it is away. */
+/* Tells the centre that this node lives, and by what its gate judges. CODE_IO: it is away. */
 enum code courier_beat(struct courier *courier, struct why *why) MUST_USE;
+/* Whether it judges by something else than the last beat said. */
+bool courier_judges_anew(struct courier *courier);
 
 #endif

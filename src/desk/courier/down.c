@@ -475,7 +475,6 @@ enum code down_state(struct down *down, struct down_state *state, struct why *wh
             log_error("app", "version %" PRIu64 " is active in the fleet and cannot be compiled here: %s", active, fault.text);
     }
     state->change = end.number;
-    state->policy = (int64_t)active;
     state->behind = down->is_behind ? (int64_t)active : 0;
     if (end.number != 0)
         num_hex(end.hash, DIGEST_BYTES, state->hash);

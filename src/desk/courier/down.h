@@ -36,10 +36,13 @@ void down_free(struct down **down); /* NULL is fine */
  * Takes: now_us: the clock that only goes on. Returns: CODE_OK: this node has all that the centre has. Blocks. */
 enum code down_turn(struct down *down, struct pg *pg, int64_t now_us, struct why *why) MUST_USE;
 
-/* Where this node stands: the number of the last change that it took, its SHA-256 in hexadecimal, the version that is
- * active, and that again where it does not compile here, or 0. It needs no centre. */
+/* Whether a command waits to hear which nodes have what it led to. */
+bool down_waits(const struct down *down);
+
+/* Where this node stands: the number of the last change that it took, its SHA-256 in hexadecimal, and the version that is
+ * active, where it does not compile here, or 0. It needs no centre. */
 struct down_state {
-    int64_t change, policy, behind;
+    int64_t change, behind;
     char hash[2 * DIGEST_BYTES + 1];
 };
 enum code down_state(struct down *down, struct down_state *state, struct why *why) MUST_USE;

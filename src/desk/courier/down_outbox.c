@@ -112,19 +112,16 @@ static enum code ask_holders(struct pg *pg, const struct command *command, int64
 static enum code ask_who_has(struct down *down, struct pg *pg, const struct command *command, int64_t number,
                              struct telling *telling, struct why *why)
 {
-    const bool erases = erasure_of(command) != NULL;
     struct pg_rows *rows = NULL;
     enum code code = ask_holders(pg, command, number, &rows, why);
+    bool is_heard = false; /* this node; else it waits for its own first beat */
 
     *telling = (struct telling){.lacking = 0};
-    if (!erases)
-        add_name(telling->have, sizeof telling->have, down->self.node, -1); /* what its last beat said is older */
     for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++) {
         const int64_t seen_s = pg_rows_int(rows, i, 2);
         const struct span node = pg_rows_bytes(rows, i, 0);
 
-        if (!erases && span_equals(node, down->self.node))
-            continue;
+        is_heard = is_heard || span_equals(node, down->self.node);
         if (pg_rows_int(rows, i, 1) != 0) {
             add_name(telling->have, sizeof telling->have, node, -1);
             continue;
@@ -132,11 +129,12 @@ static enum code ask_who_has(struct down *down, struct pg *pg, const struct comm
         telling->lacking += seen_s < 10;
         add_name(telling->lack, sizeof telling->lack, node, seen_s);
     }
+    telling->lacking += !is_heard;
     pg_rows_free(&rows);
     return code;
 }
 
-/* It counts here. The command waits some seconds for the others, and says which have it. */
+/* The chain has it. The command waits some seconds for the others, and says which have it. */
 static enum code tell(struct down *down, struct pg *pg, struct command *command, int64_t number, int64_t first,
                       struct why *why)
 {
@@ -447,4 +445,12 @@ enum code down__outbox(struct down *down, struct pg *pg, int64_t now_us, struct 
         if (!down->pending[i].is_here) /* whoever gave it left it, and has ended it in the store */
             down->pending[i] = (struct down_pending){.command = 0};
     return CODE_OK;
+}
+
+bool down_waits(const struct down *down)
+{
+    for (size_t i = 0; i < DOWN_COMMANDS; i++)
+        if (down->pending[i].command != 0 && down->pending[i].done_us != 0)
+            return true;
+    return false;
 }

@@ -18,7 +18,7 @@ struct down_pending {
     int64_t command;  /* 0: the place is free */
     int64_t ask;      /* the random number of our question; 0: not asked yet */
     int64_t asked_us; /* since when they are asked to compile; 0: not yet */
-    int64_t done_us;  /* since when it counts here; 0: not yet */
+    int64_t done_us;  /* since when the centre has it; 0: not yet */
     bool is_here;     /* it waits in the outbox still */
 };
 

@@ -73,7 +73,7 @@ static void say(const struct pg_rows *rows, size_t row, enum state state, char o
         (void)snprintf(out, SENTENCE_BYTES, "it cannot take version %" PRId64 " of the policy: it denies all calls; upgrade "
                        "it, or load one that it knows", pg_rows_int(rows, row, BEHIND));
     else if (state == IS_BEHIND)
-        (void)snprintf(out, SENTENCE_BYTES, "it has not taken the newest change yet");
+        (void)snprintf(out, SENTENCE_BYTES, "it does not go by the newest change yet");
 }
 
 /* Microseconds as seconds with one digit. */

@@ -317,6 +317,20 @@ static void beat(struct uses *uses)
 
 /* ---- the loop ---- */
 
+bool uses_hear_in_force(struct uses_in_force *in_force, const void *message, size_t bytes)
+{
+    struct fleet_in_force said;
+
+    if (bytes != sizeof said)
+        return false;
+    memcpy(&said, message, sizeof said);
+    if (said.kind != FLEET_IN_FORCE)
+        return false;
+    atomic_store(&in_force->change, said.change);
+    atomic_store(&in_force->version, said.version);
+    return true;
+}
+
 static void take_message(struct uses *uses, size_t got)
 {
     const struct fleet_wish *wish = &uses->said.wish;
@@ -328,6 +342,8 @@ static void take_message(struct uses *uses, size_t got)
     else if (uses->said.kind == FLEET_TOLD && got >= offsetof(struct fleet_told, uses) &&
              fleet_is_whole(got, offsetof(struct fleet_told, uses), told->count, sizeof told->uses[0], FLEET_TOLD_MAX))
         take_told(uses, told);
+    else if (uses_hear_in_force(uses->conf.in_force, &uses->said, got))
+        return;
     else if (uses->said.kind == FLEET_LAST && got == sizeof uses->said.message)
         atomic_store(&uses->is_over, true);
     else

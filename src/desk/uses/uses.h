@@ -15,13 +15,23 @@
 #include "fleet/courier_end.h"
 #include "pg/pg.h"
 
+#include <stdatomic.h>
+
 struct uses;
+
+/* By what the gate judges, as it has said last. Threads: any. */
+struct uses_in_force {
+    atomic_int_least64_t change, version; /* as struct fleet_in_force has them */
+};
+/* Returns: whether the message says that. */
+bool uses_hear_in_force(struct uses_in_force *in_force, const void *message, size_t bytes);
 
 struct uses_conf {
     struct pg_place place; /* borrowed */
     const char *name;      /* the node's; borrowed */
     const unsigned char *secret; /* DIGEST_BYTES, that all nodes have; borrowed */
     int gate;
+    struct uses_in_force *in_force; /* kept; borrowed */
 };
 
 enum code uses_start(const struct uses_conf *conf, struct uses **uses, struct why *why) MUST_USE;

@@ -25,6 +25,7 @@ struct asker {
     struct thread thread;
     int fd;
     bool is_over, has_inbox;
+    atomic_bool begins_anew;
     struct fleet_wish wish;   /* that is sent next */
     struct fleet_told told;
 };
@@ -113,15 +114,22 @@ void asker_hear(const void *bytes, long got, struct why *why)
                       is_whole ? message->text : (const char *)bytes);
 }
 
-static void hear_other(const void *message, long got)
+static void hear_other(struct asker *asker, const void *message, long got)
 {
     struct why fault = {""};
 
     asker_hear(message, got, &fault);
-    if (fault.text[0] != '\0')
+    if (fault.text[0] != '\0') {
         log_error("fleet", "%s", fault.text);
-    else
-        log_warn("fleet", "the process between this gate and its fleet had ended, and was started again");
+        return;
+    }
+    log_warn("fleet", "the process between this gate and its fleet had ended, and was started again");
+    atomic_store(&asker->begins_anew, true);
+}
+
+bool asker_begins_anew(struct asker *asker)
+{
+    return atomic_exchange(&asker->begins_anew, false);
 }
 
 static void readable(void *context, unsigned ready)
@@ -142,11 +150,11 @@ static void readable(void *context, unsigned ready)
         else if (got == (ssize_t)sizeof said.message && said.kind == FLEET_TELL)
             send_uses(asker);
         else
-            hear_other(&said, got);
+            hear_other(asker, &said, got);
     }
     if (got != 0 || asker->is_over)
         return;
-    hear_other(&said, 0);
+    hear_other(asker, &said, 0);
     loop_watch_remove(asker->loop, &asker->watch);
     asker->is_over = true;
 }

@@ -19,6 +19,9 @@ enum code asker_new(struct gate_shared *shared, int fd, struct asker **asker, st
 enum code asker_run(struct asker *asker, struct why *why) MUST_USE; /* once it is confined */
 void asker_free(struct asker **asker); /* NULL is fine */
 
+/* Whether the courier was started again since this was asked last: it knows nothing of what it was told. Threads: any. */
+bool asker_begins_anew(struct asker *asker);
+
 /* What the courier has said of itself, for people; nothing where it begins for the first time. Takes: got: of recv. */
 void asker_hear(const void *message, long got, struct why *why);
 

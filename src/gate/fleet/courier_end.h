@@ -2,6 +2,8 @@
 /* What goes over the socket between a gate and its courier: messages, each whole, that begin with their kind. The program
  * callgate-courier is found beside the gate's, is started before that confines itself, and again whenever it has ended.
  *
+ * Gate and courier may be of two builds, where one is replaced while the other runs: a kind keeps its number.
+ *
  * Threads: any.
  * Owns: nothing.
  * Lifetime: none.
@@ -21,8 +23,9 @@ enum fleet_kind {
     FLEET_TELL,      /* the courier's: the centre lacks uses; the gate is to say which it knows: struct fleet_message */
     FLEET_WISH,      /* the gate's: struct fleet_wish, as far as it has takes */
     FLEET_TOLD,      /* the gate's: struct fleet_told, as far as it has uses */
-    FLEET_LAST       /* the gate's: it has recorded the last row, and signed it; back: that is at the centre, or stays: struct
+    FLEET_LAST,      /* the gate's: it has recorded the last row, and signed it; back: that is at the centre, or stays: struct
                       * fleet_message */
+    FLEET_IN_FORCE   /* the gate's, whenever that is another, and to a courier that begins: struct fleet_in_force */
 };
 
 struct fleet_message {
@@ -40,6 +43,13 @@ struct fleet_wish {
     uint32_t count;
     uint64_t ticket;
     struct wish_take takes[WISH_TAKES_MAX];
+};
+
+/* By what all workers judge a call that comes now. */
+struct fleet_in_force {
+    enum fleet_kind kind;
+    int64_t change;  /* the fleet's: it and all before it; 0: none, or the gate cannot judge yet */
+    int64_t version; /* of the policy; 0: none */
 };
 
 #define FLEET_TOLD_MAX 64

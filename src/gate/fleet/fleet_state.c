@@ -64,6 +64,13 @@ enum code fleet_state_save(struct db *store, const struct fleet_state *state, st
     return db_why(why, db_change(store, sql, values, 2 * MEMBERS), store, "writing what is known of the fleet");
 }
 
+enum code fleet_state_change(struct db *store, int64_t *number, struct why *why)
+{
+    enum code code = db_number(store, "SELECT coalesce(max(number), 0) FROM fleet_change", NULL, 0, number);
+
+    return db_why(why, code, store, "reading the fleet's changes");
+}
+
 enum code fleet_state_spend(struct db *store, const struct fleet_state *state, int64_t age_us, struct why *why)
 {
     enum code code = db_change(store, "UPDATE fleet_state SET value = ?1 WHERE name = 'spent_us' AND value < ?1 AND "

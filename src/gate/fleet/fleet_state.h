@@ -34,6 +34,8 @@ struct fleet_state {
 enum code fleet_state_load(struct db *store, struct fleet_state *out, struct why *why) MUST_USE;
 /* All of it at once, also within a transaction of the caller's. */
 enum code fleet_state_save(struct db *store, const struct fleet_state *state, struct why *why) MUST_USE;
+/* The number of the last change whose rows this store has, whatever the courier has saved since; 0: none. */
+enum code fleet_state_change(struct db *store, int64_t *number, struct why *why) MUST_USE;
 /* Notes that so much time has passed since the beat, unless there was another one meanwhile. It only grows. */
 enum code fleet_state_spend(struct db *store, const struct fleet_state *state, int64_t age_us, struct why *why) MUST_USE;
 

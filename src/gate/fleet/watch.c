@@ -4,7 +4,6 @@
 #include "admin/metrics.h"
 #include "conf/conf.h"
 #include "fleet/asker.h"
-#include "fleet/courier_end.h"
 #include "base/log.h"
 #include "os/process.h"
 
@@ -123,11 +122,11 @@ static void log_change(const struct fleet_watch *watch, enum reason before)
     if (watch->reason != REASON_UNSET)
         log_error("fleet", "calls are denied: %.*s", SPAN_ARG(span_part(buf_peek(&text), 0, buf_len(&text) - 1)));
     else
-        log_info("fleet", "calls are judged again: change %lld is in force", (long long)watch->state.change);
+        log_info("fleet", "calls are judged again: change %lld is in force", (long long)watch->taken);
     buf_fini(&text);
 }
 
-enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store)
+enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store, bool is_followed)
 {
     enum reason before = watch->reason;
     struct fleet_state now;
@@ -148,9 +147,24 @@ enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store)
     watch->reason = watch->state.forked != 0           ? REASON_FLEET_FORKED
                     : watch->age_us > watch->stale_us  ? REASON_FLEET_STALE
                     : watch->state.behind != 0         ? REASON_FLEET_BEHIND
-                                                       : REASON_UNSET;
+                    : is_followed && watch->taken >= watch->state.change ? REASON_UNSET : before;
     log_change(watch, before);
     return watch->reason;
+}
+
+void fleet_watch_send(struct fleet_watch *watch, uint64_t version)
+{
+    struct fleet_in_force *now = &watch->in_force;
+
+    if (!watch->is_on)
+        return;
+    if (asker_begins_anew(watch->asker) || now->change != watch->taken || now->version != (int64_t)version)
+        watch->is_sent = false;
+    if (watch->is_sent)
+        return;
+    *now = (struct fleet_in_force){.kind = FLEET_IN_FORCE, .change = watch->taken, .version = (int64_t)version};
+    /* a courier that is stuck has a full socket: at the next look */
+    watch->is_sent = send(watch->courier, now, sizeof *now, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
 void fleet_watch_say(const struct fleet_watch *watch, struct buf *out)
@@ -179,7 +193,7 @@ void fleet_watch_measure(const struct fleet_watch *watch, struct buf *out)
         {"callgate_fleet_beat_timestamp_seconds", "When the centre took this node's last beat, in seconds since 1970; 0: "
          "never.", "gauge", (uint64_t)(state->beat_us / 1000000)},
         {"callgate_fleet_change", "Number of the last change of the fleet that is in force here.", "gauge",
-         (uint64_t)state->change},
+         (uint64_t)watch->in_force.change},
         {"callgate_fleet_behind", "The fleet's active version of the policy that could not be taken here; 0: none.", "gauge",
          (uint64_t)state->behind},
         {"callgate_fleet_refusals_total", "So often the centre showed a change, a roster or a word that is not signed, or not "

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/reason.h"
+#include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
 
 struct asker;
@@ -24,6 +25,9 @@ struct fleet_watch {
     bool is_read;
     int64_t age_us, spent_us;  /* of the last beat, now; as the store was told last */
     enum reason reason;        /* by which calls are denied; REASON_UNSET: they are judged */
+    int64_t taken;             /* the fleet's change up to which main went by the store when it looked last */
+    struct fleet_in_force in_force;
+    bool is_sent;              /* the courier knows that */
     int courier;               /* -1: there is none */
     struct asker *asker;       /* what reads it; NULL: nobody yet */
 };
@@ -43,8 +47,13 @@ void fleet_watch_hush(struct fleet_watch *watch);
 void fleet_watch_end(struct fleet_watch *watch);
 void fleet_watch_fini(struct fleet_watch *watch);
 
-/* Looks at the store and the clock. Returns: by which reason all calls are denied from now on; REASON_UNSET: by none. */
-enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store);
+/* Looks at the store and the clock. Takes: is_followed: main goes by all that the store had a moment ago. Where it could not,
+ * or the courier has taken a change since, calls that are denied stay so: what was decided does not count here yet.
+ * Returns: by which reason all calls are denied from now on; REASON_UNSET: by none. */
+enum reason fleet_watch_look(struct fleet_watch *watch, struct db *store, bool is_followed);
+
+/* Has the courier know that all up to the change `taken` is in force now, with this version of the policy. */
+void fleet_watch_send(struct fleet_watch *watch, uint64_t version);
 
 /* Says why, for people; nothing where calls are judged. */
 void fleet_watch_say(const struct fleet_watch *watch, struct buf *out);

@@ -180,7 +180,6 @@ void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *p
 {
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;
-    serve->policy_refused = 0;
     if (version != 0)
         log_info("app", "policy version %" PRIu64 " is in force", version);
     else
@@ -194,7 +193,9 @@ static enum code take_policy(struct serve *serve, struct why *why)
     uint64_t version = 0;
     enum code code = policy_store_active(serve->store, &version, why);
 
-    if (code != CODE_OK || serve__has_version(serve, version) || (version != 0 && version == serve->policy_refused))
+    if (code == CODE_OK && version != serve->policy_refused)
+        serve->policy_refused = 0;
+    if (code != CODE_OK || serve->policy_refused != 0 || serve__has_version(serve, version))
         return code;
     if (version != 0)
         code = store_compile_policy(serve->store, version, NULL, &policy, why);
@@ -221,35 +222,59 @@ void serve__keep_stops(struct serve *serve)
         serve->store_seen = -1; /* our own writes change no number that we see */
 }
 
-void serve__follow_store(struct serve *serve)
+/* What the store says counts from here on, and the fleet's changes up to the one that was there before any of it was read. */
+static enum code take_all(struct serve *serve, struct why *why)
 {
-    struct why why = {0};
-    int64_t now;
-    enum code code;
+    int64_t version, change = 0;
+    enum code code = store_data_version(serve->store, &version, why);
 
-    serve__keep_stops(serve);
-    code = store_data_version(serve->store, &now, &why);
-    if (code == CODE_OK && now == serve->store_seen) {
-        serve->store_busy = 0;
-        return;
-    }
+    if (code == CODE_OK && version == serve->store_seen)
+        return CODE_OK;
+    if (code == CODE_OK && serve->fleet.is_on)
+        code = fleet_state_change(serve->store, &change, why);
     if (code == CODE_OK)
-        code = take_stops(serve, &why);
+        code = take_stops(serve, why);
     if (code != CODE_OK)
         lose_stops(serve, code);
     if (code == CODE_OK)
-        code = take_keys(serve, &why);
+        code = take_keys(serve, why);
     if (code == CODE_OK)
-        code = take_policy(serve, &why);
+        code = take_policy(serve, why);
     if (code == CODE_OK)
-        code = take_definitions(serve, &why);
-    if (code != CODE_OK) { /* asked again at the next look */
-        log_fault(serve, code, &why);
-        return;
-    }
-    serve->store_busy = 0;
-    serve->store_seen = now;
+        code = take_definitions(serve, why);
+    if (code != CODE_OK)
+        return code;
+    serve->store_seen = version;
+    serve->fleet.taken = change;
     providers_store_changed(serve->providers);
     serve->store_fault.text[0] = '\0';
     serve->owes_events = true;
+    return CODE_OK;
+}
+
+/* Who waits for this node is told that it has a change once no call is judged by what was before: a version that waits for what
+ * its rules ask of the past does not count yet, and one that was refused does while calls are denied for it. */
+static void follow_fleet(struct serve *serve, bool is_followed)
+{
+    bool waits = serve->past.coming != NULL;
+    enum reason withheld = fleet_watch_look(&serve->fleet, serve->store, is_followed && !waits);
+    bool denies_rightly = serve->policy_refused != 0 ? withheld != REASON_UNSET : withheld != REASON_FLEET_BEHIND;
+
+    gate_withhold(serve->shared, withheld);
+    if (!waits && !serve->past.is_starting && denies_rightly)
+        fleet_watch_send(&serve->fleet, serve->policy_active);
+}
+
+void serve__follow_store(struct serve *serve)
+{
+    struct why why = {0};
+    enum code code;
+
+    serve__keep_stops(serve);
+    code = take_all(serve, &why);
+    if (code == CODE_OK)
+        serve->store_busy = 0;
+    else /* asked again at the next look */
+        log_fault(serve, code, &why);
+    follow_fleet(serve, code == CODE_OK);
 }

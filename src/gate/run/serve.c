@@ -428,7 +428,6 @@ static void poll_store(void *context)
     serve__follow_conf(serve, false);
     serve__mind_past(serve, 0);
     serve__follow_store(serve);
-    gate_withhold(serve->shared, fleet_watch_look(&serve->fleet, serve->store));
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
     serve__keep_definitions(serve);
@@ -496,7 +495,6 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code != CODE_OK)
         return code;
     serve__follow_store(serve);
-    gate_withhold(serve->shared, fleet_watch_look(&serve->fleet, serve->store));
     code = serve__open_approvals(serve, why);
     db_busy_wait(serve->store, STORE_WAIT_MS);
     if (code != CODE_OK)

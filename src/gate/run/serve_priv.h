@@ -35,7 +35,8 @@ void serve__mind_control(struct serve *serve);       /* logs its end */
 /* The public half of that key, into the file beside it and the log. */
 enum code serve__publish_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
-/* Takes the active policy and the valid keys out of the store, if the store has changed. */
+/* Takes the active policy, the valid keys and what else calls are judged by out of the store, if that has changed. In a fleet
+ * it looks at how that is, and tells the courier what is in force. */
 void serve__follow_store(struct serve *serve);
 
 /* Takes a version of the policy into force: at once, or when what its rules ask of the past is read. Where the gate knows

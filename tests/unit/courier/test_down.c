@@ -438,6 +438,31 @@ TEST(test_who_gives_up_makes_room)
     assert_true(answer(&nodes[0], id, &said) > 0);
 }
 
+/* This node's courier has taken what it put: that counts once its gate has said so, as a beat tells it. */
+TEST(test_a_node_waits_for_its_own_gate)
+{
+    struct why said, why;
+    int64_t id = ask(&nodes[0], "key", AGENT("0a0b", "one"), NULL);
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(turn_why(&nodes[0], &why), CODE_OK);
+        assert_int_equal(here(&nodes[0], "SELECT count(*) FROM agent_key"), 1);
+        assert_int_equal(answer(&nodes[0], id, &said), -1);
+        assert_true(down_waits(nodes[0].down));
+        now_us += SECOND;
+    }
+    turn(&nodes[0]);
+    assert_int_equal(turn_why(&nodes[0], &why), CODE_OK);
+    assert_int_equal(answer(&nodes[0], id, &said), 1);
+    assert_string_equal(said.text, "gate-1 has it");
+    assert_false(down_waits(nodes[0].down));
+    id = ask(&nodes[0], "key", AGENT("0a0c", "two"), NULL);
+    for (int i = 0; i < 5; i++, now_us += SECOND)
+        assert_int_equal(turn_why(&nodes[0], &why), CODE_OK);
+    assert_int_equal(answer(&nodes[0], id, &said), 2);
+    assert_non_null(strstr(said.text, "no node has it; not yet: gate-1 (heard of "));
+}
+
 /* ---- what was lost, and what was there before ---- */
 
 TEST(test_a_centre_of_yesterday)

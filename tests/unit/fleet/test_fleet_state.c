@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the store keeps of the fleet, and how old the last beat is by it. */
 #include "fleet/fleet_state.h"
+#include "fleet/watch.h"
 #include "store/store.h"
 
 #include "fakes/cm.h"
@@ -86,6 +87,27 @@ TEST_CASE(no_clock_that_is_set_gives_time)
     assert_int_equal(fleet_state_age(&kept, WALL + 1, MINUTE, "two"), 9 * MINUTE);
     kept.beat_us = 0;
     assert_true(fleet_state_age(&kept, WALL, MINUTE, "one") == FLEET_NEVER);
+}
+
+/* A beat is of a node that has all changes; the gate may have looked at the store before the last of them came. */
+TEST_CASE(what_is_denied_stays_so_until_what_was_decided_counts)
+{
+    struct fleet_watch watch = {.is_on = true, .stale_us = MINUTE, .reason = REASON_FLEET_STALE, .taken = 6, .courier = -1};
+    struct fleet_state kept = {.beat_us = clock_wall_us(), .beat_up_us = clock_up_us(), .change = 7};
+    struct db *db = open_store();
+    struct why why;
+
+    clock_start_name(watch.start);
+    clock_start_name(kept.start);
+    assert_ok(fleet_state_save(db, &kept, &why));
+    assert_int_equal(fleet_watch_look(&watch, db, true), REASON_FLEET_STALE);
+    watch.taken = 7;
+    assert_int_equal(fleet_watch_look(&watch, db, false), REASON_FLEET_STALE);
+    assert_int_equal(fleet_watch_look(&watch, db, true), REASON_UNSET);
+    kept.change = 8; /* what is judged goes on by what was there before, as for anybody */
+    assert_ok(fleet_state_save(db, &kept, &why));
+    assert_int_equal(fleet_watch_look(&watch, db, true), REASON_UNSET);
+    db_close(&db);
 }
 
 TEST_MAIN(NULL, NULL)

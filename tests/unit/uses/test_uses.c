@@ -21,6 +21,7 @@ static const unsigned char secret[DIGEST_BYTES] = {1, 2, 3};
 static struct pg *owner;
 static struct uses *uses;
 static struct pg_place place;
+static struct uses_in_force in_force;
 static int gate; /* its end */
 
 static void run(const char *sql)
@@ -54,7 +55,7 @@ static int end(void **state)
 
 static int arrive(void **state)
 {
-    struct uses_conf conf = {.name = "gate-1", .secret = secret};
+    struct uses_conf conf = {.name = "gate-1", .secret = secret, .in_force = &in_force};
     struct why why = {""};
     int ends[2];
 
@@ -308,6 +309,22 @@ TEST_CASE(test_whatever_the_centre_says)
     assert_int_equal(answer_of(1, 0, 0, 0, many).count, WISH_STEPS_MAX);
 }
 
+/* What the gate judges by is kept; what is no such message changes nothing. */
+TEST_CASE_WITH(test_what_is_in_force, arrive, leave)
+{
+    struct fleet_in_force said = {.kind = FLEET_IN_FORCE, .change = 7, .version = 3};
+
+    assert_int_equal(send(gate, &said, sizeof said, MSG_NOSIGNAL), sizeof said);
+    for (int i = 0; i < WAIT_MS && atomic_load(&in_force.version) != 3; i++)
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(atomic_load(&in_force.change), 7);
+    assert_int_equal(atomic_load(&in_force.version), 3);
+    said.change = 8;
+    assert_false(uses_hear_in_force(&in_force, &said, sizeof said - 1));
+    said.kind = FLEET_WISH;
+    assert_false(uses_hear_in_force(&in_force, &said, sizeof said));
+    assert_int_equal(atomic_load(&in_force.change), 7);
+}
 
 int main(void)
 {
