@@ -281,12 +281,14 @@ static int64_t save_after_us(const struct courier *courier)
     return part_us < SAVE_MOST_US ? part_us : SAVE_MOST_US;
 }
 
-/* What the gate decides by is written at once, the rest when it is due. */
+/* What the gate decides by is written at once, the rest when it is due. A beat that is written is so old only where the centre
+ * was away meanwhile: the gate may deny for that. */
 static enum code save(struct courier *courier, struct why *why)
 {
     const struct fleet_state *is = &courier->state, *was = &courier->saved;
-    int64_t now_us = clock_monotonic_us();
-    bool is_urgent = is->change != was->change || is->behind != was->behind || is->forked != was->forked ||
+    int64_t now_us = clock_monotonic_us(), newer_us = is->beat_us - was->beat_us;
+    bool is_urgent = newer_us < 0 || newer_us >= 2 * save_after_us(courier) || is->change != was->change ||
+                     is->behind != was->behind || is->forked != was->forked ||
                      (is->problem[0] == '\0') != (was->problem[0] == '\0');
     enum code code;
 
