@@ -171,7 +171,7 @@ static enum code wait_for(struct fleet_words *words, int64_t command, int64_t *i
 
     for (;;) {
         code = store_fleet_answered(words->db, command, &answer, &said, why);
-        if (code != CODE_NOT_FOUND)
+        if (code != CODE_NOT_FOUND && code != CODE_BUSY) /* whoever has the store for long only delays what is under way */
             break;
         if (clock_monotonic_us() >= until_us)
             return give_up(words, command, why);
