@@ -14,6 +14,7 @@
 
 #define START_MS 30000 /* the system's name service may be slow */
 #define LAST_US INT64_C(3000000) /* so long a gate that ends waits until what it recorded last is at the centre */
+#define LATE_US INT64_C(10000000) /* rows that wait longer are told to who asks whether the gate is ready */
 #define SPEND_US INT64_C(10000000) /* the store is told no more often how old the last beat is */
 
 void fleet_watch_init(struct fleet_watch *watch, const struct conf *conf)
@@ -182,6 +183,13 @@ void fleet_watch_say(const struct fleet_watch *watch, struct buf *out)
     else
         return;
     buf_addf(out, "%s%s\n", watch->state.problem[0] != '\0' ? ": " : "", watch->state.problem);
+}
+
+void fleet_watch_note(const struct fleet_watch *watch, struct buf *out)
+{
+    if (watch->is_on && watch->state.lag_us > LATE_US)
+        buf_addf(out, "%lld rows wait for the fleet's centre, the oldest since %lld s\n", (long long)watch->state.lag_rows,
+                 (long long)(watch->state.lag_us / 1000000));
 }
 
 void fleet_watch_measure(const struct fleet_watch *watch, struct buf *out)

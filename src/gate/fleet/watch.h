@@ -57,6 +57,8 @@ void fleet_watch_send(struct fleet_watch *watch, uint64_t version);
 
 /* Says why, for people; nothing where calls are judged. */
 void fleet_watch_say(const struct fleet_watch *watch, struct buf *out);
+/* Says how long rows wait for the centre; nothing where that is a moment. */
+void fleet_watch_note(const struct fleet_watch *watch, struct buf *out);
 void fleet_watch_measure(const struct fleet_watch *watch, struct buf *out); /* metrics */
 
 #endif

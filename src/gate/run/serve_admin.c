@@ -73,6 +73,7 @@ static enum code note(void *context, struct buf *out)
 
     write_low_disk(serve, out);
     write_late_checkpoints(serve, out);
+    fleet_watch_note(&serve->fleet, out);
     if (serve->file.refused.text[0] != '\0')
         buf_addf(out, "the last reload was refused, an older configuration runs: %s\n", serve->file.refused.text);
     else if (serve->file.differs)
