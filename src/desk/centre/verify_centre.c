@@ -8,9 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define LAST_ROW "greatest(" \
-    "(SELECT max(seq) FROM callgate.decision WHERE node = $1), (SELECT max(seq) FROM callgate.outcome WHERE node = $1), " \
-    "(SELECT max(seq) FROM callgate.event WHERE node = $1), (SELECT max(seq) FROM callgate.day_link WHERE node = $1))"
 #define LAST_UP_TO "greatest(" \
     "(SELECT max(seq) FROM callgate.decision WHERE node = $1 AND seq <= $2), " \
     "(SELECT max(seq) FROM callgate.outcome WHERE node = $1 AND seq <= $2), " \
@@ -97,8 +94,8 @@ static enum code find_standing(struct run *run)
 {
     struct standing *standing = &run->standing;
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(run->pg, "SELECT coalesce(" LAST_ROW ", 0), coalesce((SELECT max(size) FROM callgate.checkpoint "
-                            "WHERE node = $1), 0)", PG_VALUES(node_of(run)), &rows, run->why);
+    enum code code = pg_ask(run->pg, "SELECT coalesce(" CENTRE_LAST_ROW ", 0), coalesce((SELECT max(size) FROM "
+                            "callgate.checkpoint WHERE node = $1), 0)", PG_VALUES(node_of(run)), &rows, run->why);
 
     standing->last = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
     standing->marked = code == CODE_OK ? pg_rows_int(rows, 0, 1) : 0;

@@ -12,6 +12,11 @@
 
 #include "centre/centre_words.h"
 
+/* Of the node $1; NULL: there is none. */
+#define CENTRE_LAST_ROW "greatest(" \
+    "(SELECT max(seq) FROM callgate.decision WHERE node = $1), (SELECT max(seq) FROM callgate.outcome WHERE node = $1), " \
+    "(SELECT max(seq) FROM callgate.event WHERE node = $1), (SELECT max(seq) FROM callgate.day_link WHERE node = $1))"
+
 enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report,
                         struct why *why) MUST_USE;
 

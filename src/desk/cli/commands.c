@@ -405,8 +405,8 @@ const struct command commands[] = {
            "trail from the fleet's centre alone, by the keys that its roster has.\n"
            "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
            "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
-           "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
-           "stands beside that is no part of it."),
+           "nothing stands behind a sealed file, the key of checkpoints was lost, a node of the\n"
+           "fleet has no row at the centre, or something stands beside that is no part of it."),
      OPERANDS(MAYBE("DATABASE|PROOF", FILE)),
      OPTIONS(FLAG("all", all, "also sealed files beside the database, each against the one before"),
              PATHS("key", public_keys, "PUB", "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "

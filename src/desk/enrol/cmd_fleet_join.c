@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate fleet join and leave: a node's role at the centre, its place in the roster, its membership file. */
 #include "args/print.h"
+#include "centre/verify_centre.h"
 #include "cli/commands.h"
 #include "cli/told.h"
 #include "enrol/enrol.h"
@@ -201,6 +202,20 @@ static int64_t last_of(const struct roster *roster)
     return roster->end.number > 0 ? roster->end.number : ROSTER_NONE;
 }
 
+/* What the centre has of its trail is all that there will be: the roster says up to which row, so that nobody takes an end of
+ * it out unseen. */
+static enum code leave_roster(struct enrol *enrol, struct why *why)
+{
+    int64_t last = 0;
+    enum code code = enrol_see_chain(enrol, why);
+
+    if (code == CODE_OK)
+        code = pg_number(enrol->pg, "SELECT " CENTRE_LAST_ROW, PG_VALUES(pg_of_text(span_text(enrol->name))), &last, why);
+    if (code == CODE_OK && roster_leave(enrol->roster, span_text(enrol->name), last_of(enrol->roster), last) != CODE_OK)
+        code = why_set(why, CODE_NOT_FOUND, "%s is no node of the roster; a reader leaves by --reader", enrol->name);
+    return code;
+}
+
 static enum code leave(const struct asked *asked, struct enrol *enrol, struct why *why)
 {
     const bool is_reader = asked->reader;
@@ -211,9 +226,7 @@ static enum code leave(const struct asked *asked, struct enrol *enrol, struct wh
 
     buf_init(&text, ROSTER_TEXT_BYTES);
     if (code == CODE_OK && !is_reader)
-        code = enrol_see_chain(enrol, why);
-    if (code == CODE_OK && !is_reader && roster_leave(enrol->roster, span_text(enrol->name), last_of(enrol->roster)) != CODE_OK)
-        code = why_set(why, CODE_NOT_FOUND, "%s is no node of the roster; a reader leaves by --reader", enrol->name);
+        code = leave_roster(enrol, why);
     if (code == CODE_OK && !is_reader)
         code = enrol_put_roster(enrol, asked->why, &text, signature, why);
     (void)snprintf(sql, sizeof sql, "DROP ROLE IF EXISTS \"%s\"", enrol->name);

@@ -42,6 +42,17 @@ static bool key_of(void *context, struct span node, size_t at, struct note_key *
     return false;
 }
 
+/* Up to which row the roster's root has signed that the node's trail was there, when it left; 0: it has not, or had none. */
+static int64_t rows_when_it_left(const struct verifying *all, struct span node)
+{
+    int64_t rows = 0;
+
+    for (size_t i = 0; i < all->roster->count; i++)
+        if (span_is(node, all->roster->nodes[i].name) && all->roster->nodes[i].rows > rows)
+            rows = all->roster->nodes[i].rows;
+    return rows;
+}
+
 static void tell_file(void *context, const struct verify_conf *conf, const struct verify_report *report)
 {
     struct verifying *all = context;
@@ -85,13 +96,14 @@ static int tell_node(const struct verifying *all, struct span node, const struct
     doc_int(doc, "waiting", waiting);
     if (told_answer(&doc, all->asked->json, words) != STATUS_DONE)
         return STATUS_CANNOT;
-    return said->hollow > 0 ? STATUS_UNPROVEN : STATUS_DONE;
+    return said->hollow > 0 || said->last_seq == 0 ? STATUS_UNPROVEN : STATUS_DONE;
 }
 
 static enum code verify_node(struct verifying *all, struct span node, struct why *why)
 {
     struct verify_centre_conf conf = {.node = node, .key_of = key_of, .tell = tell_file, .context = all,
                                       .against = all->against.count > 0 ? &all->against : NULL, .progress = show_progress};
+    const int64_t left = rows_when_it_left(all, node);
     struct verify_centre_report said;
     struct note_key key;
     enum code code;
@@ -105,6 +117,10 @@ static enum code verify_node(struct verifying *all, struct span node, struct why
     if (!key_of(all, node, 0, &key))
         all->worst = trail_place_worse(complain(STATUS_NEGATIVE, "%.*s has rows at the centre and is no node of the fleet",
                                                 SPAN_ARG(node)), all->worst);
+    if (said.last_seq < left)
+        all->worst = trail_place_worse(complain(STATUS_NEGATIVE, "%.*s had rows up to %" PRId64 " at the centre when it left "
+                                                "the fleet: somebody took the last ones out, or restored a backup of before",
+                                                SPAN_ARG(node), left), all->worst);
     return CODE_OK;
 }
 
@@ -115,15 +131,33 @@ static enum code verify_node(struct verifying *all, struct span node, struct why
     "(WITH RECURSIVE n AS ((SELECT min(node) AS node FROM callgate." table ") UNION ALL SELECT (SELECT min(t.node) FROM " \
     "callgate." table " AS t WHERE t.node > n.node) FROM n WHERE n.node IS NOT NULL) SELECT node FROM n WHERE node IS NOT NULL)"
 
+/* Those that the roster has, and those that have left and had rows. */
+static enum code list_known(const struct verifying *all, struct buf *known)
+{
+    enum code code = roster_names(all->roster, SPAN_NONE, known);
+
+    for (size_t i = 0; i < all->roster->count && code == CODE_OK; i++)
+        if (all->roster->nodes[i].rows > 0)
+            code = buf_addf(known, "\n%s", all->roster->nodes[i].name);
+    return code;
+}
+
+/* Those of which anything is there, too: of one whose rows somebody took out there may be nothing. */
 static enum code verify_nodes(struct verifying *all, struct why *why)
 {
     struct span only = span_text(all->asked->node);
     struct pg_rows *rows = NULL;
+    struct buf known;
     bool found = false;
-    enum code code = pg_ask(all->pg, NAMES("decision") " UNION " NAMES("outcome") " UNION " NAMES("event") " UNION "
-                                                                                                           "" NAMES("file")
-                            " UNION " NAMES("checkpoint") " UNION " NAMES("trail_cursor") " ORDER BY "
-                                                                                          "node", NULL, 0, &rows, why);
+    enum code code;
+
+    buf_init(&known, ROSTER_TEXT_BYTES);
+    code = list_known(all, &known);
+    if (code == CODE_OK)
+        code = pg_ask(all->pg, NAMES("decision") " UNION " NAMES("outcome") " UNION " NAMES("event") " UNION " NAMES("file")
+                      " UNION " NAMES("checkpoint") " UNION " NAMES("trail_cursor") " UNION SELECT n FROM "
+                      "regexp_split_to_table($1, E'\\n') AS n WHERE n <> '' ORDER BY node",
+                      PG_VALUES(pg_of_text(buf_peek(&known))), &rows, why);
 
     for (size_t i = 0; i < pg_rows_count(rows) && code == CODE_OK; i++) {
         struct span node = pg_rows_bytes(rows, i, 0);
@@ -134,6 +168,7 @@ static enum code verify_nodes(struct verifying *all, struct why *why)
         code = verify_node(all, node, why);
     }
     pg_rows_free(&rows);
+    buf_fini(&known);
     if (code == CODE_OK && !found)
         code = why_set(why, CODE_NOT_FOUND, only.len > 0 ? "the centre has nothing of such a node; `callgate fleet status` "
                                                            "lists them"

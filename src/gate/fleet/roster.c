@@ -104,7 +104,7 @@ enum code roster_add(struct roster *roster, struct span name, const unsigned cha
     return insert(roster, &node);
 }
 
-enum code roster_leave(struct roster *roster, struct span name, int64_t until)
+enum code roster_leave(struct roster *roster, struct span name, int64_t until, int64_t rows)
 {
     struct roster_node *node = find(roster, name);
 
@@ -112,6 +112,7 @@ enum code roster_leave(struct roster *roster, struct span name, int64_t until)
     if (node == NULL)
         return CODE_NOT_FOUND;
     node->until = until;
+    node->rows = rows;
     return CODE_OK;
 }
 
@@ -131,6 +132,8 @@ enum code roster_write(const struct roster *roster, struct buf *text)
         (void)buf_addf(text, "%s{\"name\":\"%s\",\"key\":\"%.*s\"", i > 0 ? "," : "", node->name, (int)sizeof key, key);
         if (node->until != 0)
             (void)buf_addf(text, ",\"until\":%" PRId64, node->until);
+        if (node->rows != 0)
+            (void)buf_addf(text, ",\"rows\":%" PRId64, node->rows);
         (void)buf_add_text(text, "}");
     }
     (void)buf_add_text(text, "]}");
@@ -179,9 +182,12 @@ static enum code read_node(const struct json_node *object, struct roster *roster
     if (json_member(object, SPAN_LIT("until")) != NULL &&
         (!json_member_number(object, "until", ROSTER_NONE, INT64_MAX, &node.until) || node.until == 0))
         return CODE_INVALID;
+    if (json_member(object, SPAN_LIT("rows")) != NULL &&
+        (node.until == 0 || !json_member_number(object, "rows", 1, INT64_MAX, &node.rows)))
+        return CODE_INVALID;
     code = roster_add(roster, name, node.key);
     if (code == CODE_OK && node.until != 0)
-        code = roster_leave(roster, name, node.until);
+        code = roster_leave(roster, name, node.until, node.rows);
     return code == CODE_EXISTS ? CODE_INVALID : code;
 }
 

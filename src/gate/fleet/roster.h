@@ -27,12 +27,13 @@
 bool fleet_name_is_good(struct span name);
 
 /* until: 0 of a node of the fleet; of one that has left the number of the last change that counts by its key, or
- * ROSTER_NONE. */
+ * ROSTER_NONE. rows: of one that has left, up to which row its trail was at the centre then; 0: it had none there, or nobody
+ * said. */
 #define ROSTER_NONE (-1)
 struct roster_node {
     char name[FLEET_NAME_BYTES];
     unsigned char key[SIGN_PUBLIC_BYTES];
-    int64_t until;
+    int64_t until, rows;
 };
 
 struct roster {
@@ -56,8 +57,8 @@ enum code roster_sign(struct span text, const struct sign_key *root, unsigned ch
 
 /* Puts a node in. CODE_EXISTS: there is one of that name. */
 enum code roster_add(struct roster *roster, struct span name, const unsigned char key[SIGN_PUBLIC_BYTES]) MUST_USE;
-/* It leaves; until: as in struct roster_node, not 0. CODE_NOT_FOUND: it is no node. */
-enum code roster_leave(struct roster *roster, struct span name, int64_t until) MUST_USE;
+/* It leaves; until, rows: as in struct roster_node, until not 0. CODE_NOT_FOUND: it is no node. */
+enum code roster_leave(struct roster *roster, struct span name, int64_t until, int64_t rows) MUST_USE;
 
 /* The node of that name that is one now, or NULL. */
 const struct roster_node *roster_find(const struct roster *roster, struct span name);

@@ -105,7 +105,7 @@ __attribute__((unused)) static void make_members(const struct store_fleet_end *e
     assert_int_equal(roster_new(FLEET, &members.now), CODE_OK);
     for (int i = 0; i < NODES; i++)
         assert_int_equal(roster_add(members.now, span_text(nodes[i].name), nodes[i].public), CODE_OK);
-    assert_int_equal(roster_leave(members.now, span_text(nodes[NODES - 1].name), 1), CODE_OK);
+    assert_int_equal(roster_leave(members.now, span_text(nodes[NODES - 1].name), 1, 0), CODE_OK);
     members.now->number = number;
     if (end != NULL)
         members.now->end = *end;

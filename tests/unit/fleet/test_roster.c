@@ -66,8 +66,7 @@ TEST_CASE(test_it_comes_back)
     struct buf text;
     struct why why = {0};
 
-    (void)state;
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9), CODE_OK);
+    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9, 70), CODE_OK);
     buf_init(&text, ROSTER_TEXT_BYTES);
     assert_int_equal(roster_write(roster, &text), CODE_OK);
     assert_int_equal(roster_sign(buf_peek(&text), root, signature), CODE_OK);
@@ -104,8 +103,8 @@ TEST_CASE(test_who_signs_what)
     key_of(2, old);
     key_of(8, young);
     assert_true(roster_key_of(roster, SPAN_LIT("gate-b"), 1000, key));
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9), CODE_OK);
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9), CODE_NOT_FOUND);
+    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9, 0), CODE_OK);
+    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-b"), 9, 0), CODE_NOT_FOUND);
     assert_null(roster_find(roster, SPAN_LIT("gate-b")));
     assert_true(roster_key_of(roster, SPAN_LIT("gate-b"), 9, key));
     assert_memory_equal(key, old, sizeof key);
@@ -115,7 +114,7 @@ TEST_CASE(test_who_signs_what)
     assert_memory_equal(key, old, sizeof key);
     assert_true(roster_key_of(roster, SPAN_LIT("gate-b"), 10, key));
     assert_memory_equal(key, young, sizeof key);
-    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-c"), ROSTER_NONE), CODE_OK); /* it never signed any */
+    assert_int_equal(roster_leave(roster, SPAN_LIT("gate-c"), ROSTER_NONE, 0), CODE_OK); /* it never signed any */
     assert_false(roster_key_of(roster, SPAN_LIT("gate-c"), 1, key));
     assert_false(roster_key_of(roster, SPAN_LIT("gate-"), 1, key));
     roster_free(&roster);
@@ -135,6 +134,11 @@ TEST_CASE(test_names)
     assert_false(fleet_name_is_good(span_of(longest, 64)));
 }
 
+#define NODES(more) \
+    "{\"format\":1,\"fleet\":\"" FLEET "\",\"number\":1,\"change\":0,\"hash\":\"" \
+    "0000000000000000000000000000000000000000000000000000000000000000\",\"nodes\":[{\"name\":\"a\",\"key\":" \
+    "\"6e7a1cdd29b0b78fd13af4c5598feff4ef2a97166e3ca6f2e4fbfccd80505bf1\"," more "}]}"
+
 /* What its root signed is read strictly, too. */
 TEST_CASE(test_what_is_none)
 {
@@ -147,6 +151,8 @@ TEST_CASE(test_what_is_none)
         /* a key that vouches for nothing */
         "{\"format\":1,\"fleet\":\"" FLEET "\",\"number\":1,\"nodes\":[{\"name\":\"a\",\"key\":"
         "\"0000000000000000000000000000000000000000000000000000000000000000\"}]}",
+        /* rows of one that is there, and fewer than none of one that has left */
+        NODES("\"rows\":7"), NODES("\"until\":1,\"rows\":0"), NODES("\"until\":1,\"rows\":\"7\""),
     };
     unsigned char signature[SIGN_BYTES];
     struct roster *roster;
@@ -159,6 +165,11 @@ TEST_CASE(test_what_is_none)
         assert_null(roster);
         assert_true(why.text[0] != '\0');
     }
+    assert_int_equal(roster_sign(span_text(NODES("\"until\":1,\"rows\":7")), root, signature), CODE_OK); /* and this is one */
+    assert_int_equal(roster_read(span_text(NODES("\"until\":1,\"rows\":7")), span_of(signature, SIGN_BYTES), root_public, FLEET, &roster,
+                                 NULL), CODE_OK);
+    assert_int_equal(roster->nodes[0].rows, 7);
+    roster_free(&roster);
 }
 
 TEST_CASE(test_without_memory)
