@@ -137,6 +137,8 @@ int cmd_fleet_status(const struct asked *asked)
     else
         status = told_answer(&doc, asked->json,
                              "fleet {fleet}, roster {roster}, change {change}\n[{problem}\n]"
+                             "[{!synchronous}The server has no synchronous standby: where it is lost, and a standby takes its "
+                             "place, an approval of the last seconds may be used again.\n]"
                              "{*nodes}{node}: {state}[, heard {heard_s} s ago][, change {change}][, policy version {policy}]"
                              "[, {lag_rows} rows behind at the centre, the oldest of {lag_s} s]"
                              "[, checkpoint {checkpoint}][, cosigned {cosigned} by {cosigner}]"

@@ -6,6 +6,7 @@
 #include "base/take_in.h"
 #include "fleet/chain.h"
 #include "os/file.h"
+#include "query/fleet_nodes.h"
 #include "query/fleet_roster.h"
 
 #include <inttypes.h>
@@ -26,18 +27,16 @@ static enum code read_server(struct enrol *enrol, struct why *why)
 {
     struct pg_rows *rows = NULL;
     enum code code = pg_ask(enrol->pg, "SELECT current_setting('server_version_num')::bigint, "
-                                       "current_setting('synchronous_standby_names') <> '' AND "
-                                       "current_setting('synchronous_commit') "
-                                       "IN ('on', 'remote_write', 'remote_apply'), to_regclass('callgate.schema_version') IS "
-                                       "NOT NULL",
+                                       "to_regclass('callgate.schema_version') IS NOT NULL",
                             NULL, 0, &rows, why);
-    bool has_schema = code == CODE_OK && pg_rows_int(rows, 0, 2) != 0;
+    bool has_schema = code == CODE_OK && pg_rows_int(rows, 0, 1) != 0;
 
-    enrol->is_synchronous = code == CODE_OK && pg_rows_int(rows, 0, 1) != 0;
     if (code == CODE_OK && pg_rows_int(rows, 0, 0) < LEAST_SERVER)
         code = why_set(why, CODE_LIMIT, "the server is PostgreSQL %" PRId64 "; a fleet needs 15 or later",
                        pg_rows_int(rows, 0, 0) / 10000);
     pg_rows_free(&rows);
+    if (code == CODE_OK)
+        code = fleet_is_synchronous(enrol->pg, &enrol->is_synchronous, why);
     if (code != CODE_OK || !has_schema)
         return code;
     return pg_number(enrol->pg, "SELECT number FROM callgate.schema_version", NULL, 0, &enrol->schema, why);

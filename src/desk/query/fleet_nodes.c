@@ -140,13 +140,26 @@ static bool put_node(struct doc *list, const struct pg_rows *rows, const char *n
     return state == LIVE && own.len == 0;
 }
 
+enum code fleet_is_synchronous(struct pg *pg, bool *is, struct why *why)
+{
+    int64_t follows;
+    enum code code = pg_number(pg, "SELECT current_setting('synchronous_standby_names') <> '' AND "
+                               "current_setting('synchronous_commit') IN ('on', 'remote_write', 'remote_apply')", NULL, 0,
+                               &follows, why);
+
+    *is = follows != 0;
+    return code;
+}
+
 enum code fleet_nodes_ask(struct pg *pg, const struct roster *roster, struct doc **out, struct why *why)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(pg, "SELECT * FROM callgate.fleet_status()", NULL, 0, &rows, why);
-    bool is_good = true;
+    bool is_good = true, is_synchronous = false;
+    enum code code = fleet_is_synchronous(pg, &is_synchronous, why);
     struct doc *list;
 
+    if (code == CODE_OK)
+        code = pg_ask(pg, "SELECT * FROM callgate.fleet_status()", NULL, 0, &rows, why);
     if (code != CODE_OK)
         return code;
     *out = doc_object();
@@ -154,6 +167,7 @@ enum code fleet_nodes_ask(struct pg *pg, const struct roster *roster, struct doc
     doc_int(*out, "roster", roster->number);
     doc_int(*out, "change", newest_change(rows));
     print_time(*out, "as_of", clock_wall_us());
+    doc_bool(*out, "synchronous", is_synchronous);
     list = doc_add_array(*out, "nodes");
     for (size_t i = 0; i < roster->count; i++)
         if (roster->nodes[i].until == 0)

@@ -22,6 +22,9 @@
 #define FLEET_NODES_MARK ".nodes-asked"
 #define FLEET_NODES_BYTES ((size_t)8 << 20)    /* of the document as text; 4,096 nodes with long problems have less */
 
+/* Whether a standby has each commit of the centre before it is answered: else the last seconds go with its machine. */
+enum code fleet_is_synchronous(struct pg *pg, bool *is, struct why *why) MUST_USE;
+
 /* Asks the centre. *out is the caller's. */
 enum code fleet_nodes_ask(struct pg *pg, const struct roster *roster, struct doc **out, struct why *why) MUST_USE;
 
