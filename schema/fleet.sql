@@ -20,6 +20,20 @@ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA callgate TO callgate_node, callgate_reader;
 
+-- Who connects makes nothing of his own here. The one takes the database's owner, the other a superuser: else PostgreSQL warns, and
+-- refuses who asks for what a superuser has done before.
+DO $$
+DECLARE
+    makes text;
+BEGIN
+    EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+    FOREACH makes IN ARRAY ARRAY['lo_creat(integer)', 'lo_create(oid)', 'lo_from_bytea(oid, bytea)'] LOOP
+        IF has_function_privilege('public', makes, 'EXECUTE') THEN
+            EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || makes || ' FROM PUBLIC';
+        END IF;
+    END LOOP;
+END $$;
+
 -- One row. Of the number the hundreds say what nodes of before cannot go on with; they go on with more of the rest. A node that is newer
 -- ships nothing until `callgate fleet upgrade`.
 CREATE TABLE callgate.schema_version (
@@ -395,6 +409,10 @@ $$;
 
 CREATE FUNCTION callgate.day_suffix(of date) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT to_char(of, 'YYYYMMDD') $$;
 
+-- Locked by whose turn it is, and nothing else. An advisory lock would be anybody's who may connect, and who held it would keep all days.
+CREATE TABLE callgate.turn_of_day ();
+CREATE TABLE callgate.turn_of_tending ();
+
 -- Makes a day's partitions, beside those that are written: attaching waits for nobody but who writes into `other`. Their indices grow at each
 -- node's end alone. A call's outcome is found by one of them: without it each call of a running day asked all outcomes of its node.
 CREATE FUNCTION callgate.day_make(of date) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -402,7 +420,7 @@ DECLARE
     relation text;
     part text;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('callgate.trail_day'));
+    LOCK TABLE callgate.turn_of_day IN EXCLUSIVE MODE;
     IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
         RETURN;
     END IF;
@@ -422,8 +440,10 @@ BEGIN
     INSERT INTO callgate.trail_day (day) VALUES (of);
 END $$;
 
--- A node is about to ship rows of a day. False: that day lies too far from the server's; its rows go to `other`.
-CREATE FUNCTION callgate.day_open(of date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- A node is about to ship rows of a day. False: that day lies too far from the server's; its rows go to `other`. Behind somebody's open
+-- transaction it fails after five seconds, and is asked again later, so that rows of other days, and who reads, do not wait behind it.
+CREATE FUNCTION callgate.day_open(of date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '5s' AS $$
 DECLARE
     today date := (now() AT TIME ZONE 'UTC')::date;
 BEGIN
@@ -543,15 +563,17 @@ END $$;
 
 -- One piece of the work that days make: those ahead opened, those that are over given their indices, those too old dropped. Any
 -- node may ask for it; how long days are kept is said here and nowhere else. Returns: what was done; NULL: nothing is to do.
+-- Nodes ask every ten minutes, at times of their own, and one is at it at a time, since nobody waits for the turn. What a lock refuses is
+-- begun anew by the next one: it reads the day that is to go once more, and rows wait for it a second a relation at most. So a reader's
+-- transaction that stays open costs the centre reading and rows some seconds, in proportion to how many nodes there are, and no call anything.
 CREATE FUNCTION callgate.trail_tend() RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     today date := (now() AT TIME ZONE 'UTC')::date;
     at date;
     made text;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtext('callgate.trail_tend')) THEN
-        RETURN NULL;
-    END IF;
+    PERFORM set_config('lock_timeout', '1s', true);
+    LOCK TABLE callgate.turn_of_tending IN EXCLUSIVE MODE NOWAIT;
     FOR ahead IN 0..2 LOOP
         IF NOT EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = today + ahead) THEN
             PERFORM callgate.day_make(today + ahead);
@@ -575,6 +597,8 @@ BEGIN
         UPDATE callgate.trail_day SET closed = now() WHERE day = at;
     END IF;
     RETURN coalesce('made ' || made, 'closed ' || at);
+EXCEPTION WHEN lock_not_available THEN -- another node is at it, or a reader's transaction is open, behind which all nodes' rows would wait
+    RETURN NULL;
 END $$;
 
 -- ---- erasure
