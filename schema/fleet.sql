@@ -415,11 +415,15 @@ CREATE TABLE callgate.turn_of_day ();
 CREATE TABLE callgate.turn_of_tending ();
 
 -- Makes a day's partitions, beside those that are written: attaching waits for nobody but who writes into `other`. Their indices grow at each
--- node's end alone. A call's outcome is found by one of them: without it each call of a running day asked all outcomes of its node.
+-- node's end alone. A call's outcome is found by one of them: without it each call of a running day asked all outcomes of its node. That of
+-- times has an entry for each megabyte, which autovacuum makes. Figures are of texts as the views show them: without them PostgreSQL takes
+-- a few rows to be found wherever one is asked for, and looks for each of half a million outcomes by itself. Not of arguments: ANALYZE
+-- would hold thirty thousand of them whole.
 CREATE FUNCTION callgate.day_make(of date) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     relation text;
     part text;
+    asked text;
 BEGIN
     LOCK TABLE callgate.turn_of_day IN EXCLUSIVE MODE;
     IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
@@ -434,6 +438,14 @@ BEGIN
         EXECUTE format('CREATE UNIQUE INDEX ON callgate.%I (node, seq)', part);
         IF relation = 'outcome' THEN
             EXECUTE format('CREATE INDEX ON callgate.%I (node, decision)', part);
+        ELSIF relation = 'decision' THEN
+            EXECUTE format('CREATE INDEX ON callgate.%I USING brin (time_us)', part);
+            FOREACH asked IN ARRAY ARRAY['via', 'issuer', 'plan', 'definition', 'tenant', 'tool', 'method', 'upstream', 'principal', 'rule',
+                                         'correlation'] LOOP
+                EXECUTE format('CREATE STATISTICS callgate.%I ON (callgate.text_of(%I) COLLATE "C") FROM callgate.%I',
+                               part || '_of_' || asked, asked, part);
+            END LOOP;
+            EXECUTE format('CREATE STATISTICS callgate.%I ON (encode(session, ''hex'')) FROM callgate.%I', part || '_of_session', part);
         END IF;
         EXECUTE format('ALTER TABLE callgate.%I ATTACH PARTITION callgate.%I FOR VALUES FROM (%L) TO (%L)', relation, part, of, of + 1);
     END LOOP;
