@@ -149,12 +149,14 @@ def kills(gate, follower, shipper, arrived):
     print(f"ok: {turn} kills")
 
 
-def once(came, wanted, number, what):
-    """Each of `wanted` came, and nothing else; some twice. Takes: number: of a row, by which they are in order."""
+def once(came, wanted, number, what, perhaps=()):
+    """Each of `wanted` came, and nothing else; some twice. Takes: number: of a row, by which they are in order; perhaps: those that the
+    guide says may be lost."""
     seen = {}
     for row in came:
         if seen.setdefault(number(row), row) != row:
             check(False, f"{what}: {number(row)} came twice, and differs")
-    equal([row for row in wanted if seen.get(number(row)) != row][:1], [], f"{what}: each of {len(wanted)} arrived whole")
+    equal([str(row)[:300] for row in wanted if seen.get(number(row)) != row and (number(row) in seen or number(row) not in perhaps)], [],
+          f"{what}: each of {len(wanted)} arrived whole")
     equal(sorted(set(seen) - {number(row) for row in wanted}), [], f"{what}: and nothing that is no row")
-    print(f"ok: {what}: {len(came) - len(seen)} came twice")
+    print(f"ok: {what}: {len(came) - len(seen)} came twice, {len(wanted) - len(seen)} did not come")
