@@ -432,7 +432,7 @@ fuzz:
 FUZZ_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 fuzz-link: $(FUZZ_BIN)
 fuzz-run: $(FUZZ_BIN)
-	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) $(B)/corpus $^
+	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) --still $(or $(FUZZ_STILL),0) $(B)/corpus $^
 
 fuzz-random: $(REPLAY_BIN)
 	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) $(B)/corpus $^
@@ -623,7 +623,7 @@ help:
 #: make musl         every file of src compiles against musl's headers
 #: make arm64        cross-compiled for ARM64, unit tests under qemu; needs tools/install-deps --arm64
 #: make valgrind     unit and sim under valgrind
-#: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
+#: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang. FUZZ_STILL=720: rounds of these until two find no new edge, at most 720 s
 #: make fuzz-smoke   FUZZ_SMOKE_SECONDS=3 each, by libFuzzer where clang is there, else by random changes of the stored inputs
 #: make cover        line coverage by folder
 #: make pgo          build/pgo/callgate: release, trained by a run of calls, for this machine's processor (MARCH= for others
