@@ -114,8 +114,8 @@ static void ship_marks(void)
             fail_msg("%s", why.text);
 }
 
-/* Returns: what the witness finds wrong. */
-static const char *look_as(size_t who)
+/* Returns: what the witness finds wrong, whose clock says that. */
+static const char *look_at_time(size_t who, uint64_t time_s)
 {
     struct witnessing self = {.store = fleet.stores[who], .fleet = SPAN_LIT(FLEET), .node = span_text(names[who]), .key = fleet.keys[who],
                               .key_of = key_of};
@@ -125,10 +125,15 @@ static const char *look_as(size_t who)
 
     for (int i = 0; more; i++) {
         assert_true(i < 1000);
-        if (witnessing_turn(&self, fleet.pgs[who], (uint64_t)(clock_wall_us() / 1000000), &more, &problem, &why) != CODE_OK)
+        if (witnessing_turn(&self, fleet.pgs[who], time_s, &more, &problem, &why) != CODE_OK)
             fail_msg("%s", why.text);
     }
     return problem.text;
+}
+
+static const char *look_as(size_t who)
+{
+    return look_at_time(who, (uint64_t)(clock_wall_us() / 1000000));
 }
 
 static int64_t last_of(const char *table, const char *by)
@@ -339,6 +344,100 @@ TEST_CASE_WITH(test_set_back, join, part)
     assert_int_equal(marks_turn(&fleet.marks, node.pg, up_figures(node.up)->shipped_seq, &more, &why), CODE_OK);
     assert_true(fleet.marks.is_forked);
     assert_int_equal(number("SELECT count(*) FROM callgate.trail_fork WHERE node = 'gate-1' AND told_by = 'gate-1'"), 1);
+}
+
+/* ---- clocks ---- */
+
+/* Of the checkpoints that nobody has cosigned the last alone stays, as the node's clock had it. */
+static void set_mark_time(int64_t time_us)
+{
+    static const char stays[] = "size = (SELECT max(size) FROM callgate.checkpoint)";
+    struct pg_rows *rows = NULL;
+    struct why why = {""};
+    struct buf text, made;
+    struct note note;
+    char sql[512];
+
+    buf_init(&text, NOTE_BYTES);
+    buf_init(&made, NOTE_BYTES);
+    (void)snprintf(sql, sizeof sql, "SELECT note FROM callgate.checkpoint WHERE %s", stays);
+    assert_int_equal(pg_ask(owner, sql, NULL, 0, &rows, &why), CODE_OK);
+    assert_int_equal(note_read(pg_rows_bytes(rows, 0, 0), &note), CODE_OK);
+    note.time_us = time_us;
+    assert_int_equal(note_write(&note, &text), CODE_OK);
+    assert_int_equal(note_sign(buf_peek(&text), span_text(fleet.marks.name), fleet.keys[0], &made), CODE_OK);
+    run(owner, "SET session_replication_role = replica");
+    (void)snprintf(sql, sizeof sql, "DELETE FROM callgate.checkpoint WHERE size > %lld AND NOT %s",
+                   (long long)last_of("cosignature", NULL), stays);
+    run(owner, sql);
+    (void)snprintf(sql, sizeof sql, "UPDATE callgate.checkpoint SET time_us = $2, note = $1 WHERE %s", stays);
+    assert_int_equal(pg_ask(owner, sql, PG_VALUES(pg_of_bytes(buf_peek(&made)), pg_of_int(time_us)), NULL, &why), CODE_OK);
+    run(owner, "SET session_replication_role = origin");
+    pg_rows_free(&rows);
+    buf_fini(&made);
+    buf_fini(&text);
+}
+
+/* When the last checkpoint of gate-1 was cosigned, as gate-2's line says. */
+static uint64_t time_of_cosignature(void)
+{
+    struct note_key key = {.name = ""};
+    struct pg_rows *rows = NULL;
+    struct why why = {""};
+    struct note note;
+    uint64_t time_s = 0;
+
+    assert_int_equal(pg_ask(owner, "SELECT c.note, s.line FROM callgate.cosignature AS s JOIN callgate.checkpoint AS c USING (node, size) "
+                            "ORDER BY size DESC LIMIT 1", NULL, 0, &rows, &why), CODE_OK);
+    assert_int_equal(note_read(pg_rows_bytes(rows, 0, 0), &note), CODE_OK);
+    marks_name(SPAN_LIT(FLEET), SPAN_LIT("gate-2"), key.name);
+    memcpy(key.public, fleet.public[1], SIGN_PUBLIC_BYTES);
+    assert_int_equal(cosign_check(note.text, pg_rows_bytes(rows, 0, 1), &key, &time_s), NOTE_SIGNED);
+    pg_rows_free(&rows);
+    return time_s;
+}
+
+/* Rows decide, and no clock: a checkpoint that goes on is cosigned whatever time it has, also one of before the last, and one
+ * that does not is a fork. The witness's line has the witness's own time. Rows of the checkpoint's day and of the two before
+ * are asked first, then all. */
+TEST_CASE_WITH(test_clocks, join, part)
+{
+    static const int64_t day_us = INT64_C(1700000000000000) / DAY_US * DAY_US; /* the rows' */
+    const int64_t times[] = {
+        day_us, day_us + 3 * DAY_US - 1, day_us + 3 * DAY_US, day_us + 1000 * DAY_US, day_us - DAY_US, day_us - 1000 * DAY_US,
+        0, -1, -719160 * DAY_US, -719161 * DAY_US, 2932898 * DAY_US, 2932899 * DAY_US, INT64_MAX, INT64_MIN,
+    };
+    const uint64_t own[] = {0, 1, (uint64_t)(day_us / 1000000), (uint64_t)INT64_MAX - 1, INT64_MAX};
+
+    make_rows(3);
+    ship_marks();
+    assert_string_equal(look_as(1), "");
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        uint64_t time_s = own[i % (sizeof own / sizeof own[0])];
+
+        make_rows(3);
+        ship_marks();
+        set_mark_time(times[i]);
+        assert_true(last_of("cosignature", "gate-2") < last_of("checkpoint", NULL));
+        assert_string_equal(look_at_time(1, time_s), "");
+        assert_int_equal(last_of("cosignature", "gate-2"), last_of("checkpoint", NULL));
+        assert_int_equal(time_of_cosignature(), time_s);
+    }
+    make_rows(3);
+    ship_marks();
+    set_mark_time(day_us);
+    assert_string_equal(look_at_time(1, UINT64_MAX), ""); /* a clock of before 1970: there is no line for that, */
+    assert_true(last_of("cosignature", "gate-2") < last_of("checkpoint", NULL));
+    make_rows(3);
+    ship_marks();
+    assert_string_equal(look_as(1), ""); /* and the next one is cosigned once it goes right */
+    assert_int_equal(last_of("cosignature", "gate-2"), last_of("checkpoint", NULL));
+    assert_int_equal(number("SELECT count(*) FROM callgate.trail_fork"), 0);
+    make_rows(3);
+    ship_marks();
+    set_mark_time(INT64_MAX);
+    run(owner, "UPDATE callgate.decision SET hash = sha256('x') WHERE node = 'gate-1' AND seq = (SELECT max(seq) FROM callgate.decision)");
+    assert_non_null(strstr(look_at_time(1, 0), "'gate-1' is forked"));
 }
 
 

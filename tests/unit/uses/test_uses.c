@@ -32,6 +32,22 @@ static void run(const char *sql)
         fail_msg("%s: %s", sql, why.text);
 }
 
+/* The server's process that this node is connected with. */
+static int64_t connection(void)
+{
+    struct why why = {""};
+    struct pg_rows *rows = NULL;
+    int64_t pid;
+
+    if (pg_ask(owner, "SELECT pid FROM pg_stat_activity WHERE usename = 'gate-1' ORDER BY backend_start DESC LIMIT 1", NULL, 0,
+               &rows, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    pid = pg_rows_int(rows, 0, 0);
+    assert_true(pid > 0);
+    pg_rows_free(&rows);
+    return pid;
+}
+
 static int begin(void **state)
 {
     static char schema[1 << 18];
@@ -200,13 +216,15 @@ TEST_CASE_WITH(test_many_at_once, arrive, leave)
     assert_int_equal(given, 60);
 }
 
-/* What is no message of the gate's is passed over, and what is one behind it is heard. */
+/* What is no message of the gate's is passed over, without a word to the centre, and what is one behind it is heard. */
 TEST_CASE_WITH(test_what_is_no_message, arrive, leave)
 {
     struct wish_take take = amount_of(5, 9);
     struct fleet_wish message = {.kind = FLEET_WISH, .ticket = 1, .count = WISH_TAKES_MAX + 1};
+    int64_t before;
 
-    (void)state;
+    assert_int_equal(ask(40, take).fate, WISH_GIVEN);
+    before = connection();
     assert_int_equal(send(gate, &message, sizeof message, 0), sizeof message);
     message.count = 0;
     assert_int_equal(send(gate, &message, offsetof(struct fleet_wish, takes), 0), offsetof(struct fleet_wish, takes));
@@ -215,7 +233,9 @@ TEST_CASE_WITH(test_what_is_no_message, arrive, leave)
     message.kind = FLEET_TOLD;
     assert_int_equal(send(gate, &message, 2, 0), 2);
     assert_int_equal(send(gate, &message, sizeof message, 0), sizeof message);
+    (void)poll(NULL, 0, 100); /* they are heard without a wish behind them */
     assert_int_equal(ask(41, take).fate, WISH_GIVEN);
+    assert_int_equal(connection(), before);
 }
 
 /* A server that lacks what was seen gives nothing until it was told what this node has used. */
