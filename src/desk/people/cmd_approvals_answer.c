@@ -32,9 +32,10 @@ static int tell(const struct store_answer *answer, bool as_json)
         "[{?repeated}approval {approval} was given by you already: only the end of your word has moved\n]"
         "[{?state=waiting}approval {approval} has the word of {approved} of {needed} people; it waits for somebody else, while "
         "yours holds (until {until})\n]"
-        "[{?state=approved}approval {approval} is given for one call until {until}; within a second the agent's identical call "
-        "passes\n]"
-        "[{?state=refused}approval {approval} is refused until {until}; within a second the identical call is denied\n]");
+        "[{?state=approved}approval {approval} is given for one call until {until}; within a second (in a fleet: two) the "
+        "agent's identical call passes\n]"
+        "[{?state=refused}approval {approval} is refused until {until}; within a second (in a fleet: two) the identical call "
+        "is denied\n]");
 }
 
 /* Each for itself: one that cannot be answered any more keeps nobody from the others. Told is what is stored. */

@@ -271,14 +271,14 @@ static void note_rule(struct verdict *verdict, const struct rule *rule, bool lim
     verdict->rule_count++;
 }
 
-/* All applying rules are recorded. */
 static void note_besides(const struct rule *rule, struct verdict *verdict)
 {
     verdict->alerts |= rule->alerts;
     verdict->stops |= rule->stops;
 }
 
-/* Of several forbids each denies, whichever is named: else who meets one of a smaller id would escape what another one does. */
+/* All applying rules are recorded. Of several forbids each denies, whichever is named: else who meets one of a smaller id would
+ * escape what another one does. */
 static void note_rules(const struct judging *judging, struct verdict *verdict)
 {
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
