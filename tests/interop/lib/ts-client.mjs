@@ -103,6 +103,8 @@ const STEPS = {
     return { pages: [...pages, ...(result.elicitations ?? result.data?.elicitations ?? [])], code: result.code ?? null,
              denial: result._meta?.['dev.callgate/denial']?.code ?? null, text: result.content?.[0]?.text ?? null };
   },
+  // Waits for a line on its standard input.
+  line: () => new Promise((done) => process.stdin.once('data', () => { process.stdin.pause(); done(); })),
   sleep: (seconds) => new Promise((done) => setTimeout(done, seconds * 1000)),
   oauth: () => person.events,
 };
