@@ -25,7 +25,7 @@ const options = { path: '', accounts: {}, resources: {}, seconds: 300, scopes: [
                   ...JSON.parse(process.argv[2] ?? '{}') };
 const { tls } = options;
 // Whose browser it is, what exchanges answer as subject, and answers that are not the server's own: [path, {status, headers, body, delay, late}].
-const state = { login: Object.keys(options.accounts)[0] ?? 'alice', exchanged: null, faults: new Map(), seen: {}, issued: null };
+const state = { login: Object.keys(options.accounts)[0] ?? 'alice', exchanged: null, faults: new Map(), seen: {}, under: 0, issued: null };
 let keys = [], provider, origin;
 
 class Adapter {
@@ -208,6 +208,10 @@ const TEST = {
   fault: ({ path, ...answer }) => { Object.keys(answer).length ? state.faults.set(path, answer) : state.faults.delete(path); },
   issued: () => ({ jti: state.issued }),                                   // the access token that was given last
   grace: ({ ms }) => { options.graceMs = ms; },                            // so long a refresh token is good once another was given for it
+  rest: async () => {                                                      // answers once nothing is under way
+    while (state.under > 0)
+      await new Promise((done) => setTimeout(done, 10));
+  },
   seen: () => state.seen,                                                  // how often each path was asked for, and each error given
   keys: () => ({ keys }),                                                  // with their secrets, for forgeries
   // Any token, signed by a key of ours: what an attacker's friend at the provider could make.
@@ -234,6 +238,11 @@ async function serve(request, response) {
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}));
   }
   state.seen[pathname] = (state.seen[pathname] ?? 0) + 1;
+  state.under++;
+  return provide(request, response, pathname).finally(() => { state.under--; });
+}
+
+async function provide(request, response, pathname) {
   const fault = state.faults.get(pathname);
   if (fault) {
     await new Promise((done) => setTimeout(done, fault.delay ?? 0));
