@@ -134,6 +134,16 @@ uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char
     return end_call(ring, audit_file_put(ring, &decision));
 }
 
+void audit_file_await_signed(const struct audit *audit, uint64_t seq)
+{
+    struct audit_gauges gauges = {.signed_seq = 0};
+
+    for (int naps = 0; audit_gauges(audit, &gauges), gauges.signed_seq < seq; naps++) {
+        must(naps < 20 * NAPS_MOST, "no checkpoint is over a row", "still waiting");
+        nap();
+    }
+}
+
 void audit_file_fill(struct audit_ring *ring, const struct audit_decision *kinds, size_t kind_count, size_t count)
 {
     uint64_t tickets[64];

@@ -45,6 +45,9 @@ uint64_t audit_file_put(struct audit_ring *ring, const struct audit_decision *de
 enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
 uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation); /* to the end; its seq */
 
+/* Until a checkpoint is over the row: with `interval_ms` in its configuration, some time after it is on disk. */
+void audit_file_await_signed(const struct audit *audit, uint64_t seq);
+
 /* Calls to their end, one kind after the other, many of them at once, so that a commit takes many. */
 void audit_file_fill(struct audit_ring *ring, const struct audit_decision *kinds, size_t kind_count, size_t count);
 

@@ -399,14 +399,7 @@ static void wait_for_damage(const struct bench *bench, long long count)
 /* Calls until a checkpoint was appended, or could not be. */
 static void call_and_wait(struct audit *audit)
 {
-    uint64_t seq = audit_file_call(audit_ring(audit, 0), "acme", "c");
-    struct audit_gauges gauges = {0};
-
-    for (int i = 0; i < NAPS_MOST && gauges.signed_seq < seq; i++) {
-        (void)usleep(1000);
-        audit_gauges(audit, &gauges);
-    }
-    assert_true(gauges.signed_seq >= seq);
+    audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
 }
 
 /* 10.38: once for each damage, also where nobody calls, and at the last moment. */

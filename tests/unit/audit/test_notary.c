@@ -91,17 +91,6 @@ static struct audit *open_signed(struct bench *bench)
     return audit_file_open_signed(&bench->file, 1, &bench->conf);
 }
 
-static void wait_for(const struct audit *audit, uint64_t seq)
-{
-    struct audit_gauges gauges = {0};
-
-    for (int naps = 0; gauges.signed_seq < seq; naps++) {
-        assert_true(naps < NAPS_MOST);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
-        audit_gauges(audit, &gauges);
-    }
-}
-
 /* Every checkpoint of the database against the rows as they are read back; returns how many, *last: the last one's size. */
 static int check_all(struct bench *bench, int64_t *last)
 {
@@ -188,7 +177,7 @@ TEST(test_while_rows_come_and_at_the_end)
     for (int i = 0; i < 5; i++) {
         uint64_t seq = audit_file_call(audit_ring(audit, 0), i % 2 ? "acme" : "beta", "c");
 
-        wait_for(audit, seq);
+        audit_file_await_signed(audit, seq);
     }
     audit_close(&audit);
     made = check_all(bench, &last);
@@ -209,18 +198,18 @@ TEST(test_quiet)
 
     bench->conf.rows = 1;
     audit = open_signed(bench);
-    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+    audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
     do { /* until the outcome and the event about the last checkpoint are written, and nothing more comes */
         audit_gauges(audit, &gauges);
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         audit_gauges(audit, &later);
     } while (gauges.last_seq != later.last_seq || later.last_seq <= later.signed_seq ||
              audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") == 0);
+    audit_close(&audit);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event AS e JOIN checkpoint AS c ON "
                                        "c.size = e.detail ->> 'size' AND instr(c.note, e.detail ->> 'root') > 0 "
                                        "WHERE e.kind = 'checkpoint'"),
                      audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'"));
-    audit_close(&audit);
 }
 
 /* 3.3, 3.11: rows behind what the given key signed, under somebody else's key alone, are not proven. */
@@ -249,7 +238,7 @@ TEST(test_named_once_in_a_while)
     audit = open_signed(bench);
     for (int i = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") < 2; i++) {
         assert_true(i < 1000);
-        wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+        audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
     }
     audit_close(&audit);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event AS e LEFT JOIN checkpoint AS c ON "
@@ -286,7 +275,7 @@ TEST(test_after_rows_and_restarts)
 
         before = last;
         put_many(audit, 6000);
-        wait_for(audit, (uint64_t)before + 2000);
+        audit_file_await_signed(audit, (uint64_t)before + 2000);
         audit_close(&audit);
         assert_true(check_all(bench, &last) >= run + 1);
         assert_true(last >= before + 6000);
@@ -452,7 +441,7 @@ TEST(test_new_key_and_no_file)
     struct audit *audit = open_signed(bench);
     struct audit_gauges gauges;
 
-    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "b"));
+    audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), "acme", "b"));
     audit_close(&audit);
     fake_signer_stop(&bench->signer);
     sign_key_free(&bench->key);
@@ -460,7 +449,7 @@ TEST(test_new_key_and_no_file)
     bench->conf.key = bench->key;
     bench->conf.file = "/nowhere/at/all";
     audit = open_signed(bench);
-    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+    audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
     audit_gauges(audit, &gauges);
     assert_true(gauges.checkpoint_failures > 0);
     audit_close(&audit);

@@ -239,9 +239,18 @@ static inline void tell_retired(size_t node, struct audit *audit)
     trail_fini(&trail);
 }
 
+#define NAME_MS 50
+
+/* A call, a checkpoint over it, and an event that names that: the last one that was named is older than NAME_MS by then. */
+static inline void call_named(struct audit *audit, const char *tenant, const char *correlation)
+{
+    audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), tenant, correlation));
+    (void)nanosleep(&(struct timespec){.tv_nsec = (NAME_MS + 10) * 1000000}, NULL);
+}
+
 static inline void make_trail(size_t node)
 {
-    struct audit_checkpoints checkpoints = {.interval_ms = 20, .name_ms = 50};
+    struct audit_checkpoints checkpoints = {.interval_ms = 20, .name_ms = NAME_MS};
     const struct audit_decision held = audit_call("acme", "held");
     struct audit_event erased = {.time_us = 1700000000000002, .kind = SPAN_LIT("erased"), .tenant = SPAN_LIT("old"),
                                  .actor = SPAN_LIT("alice"), .detail = SPAN_LIT("{\"before_us\":1700000000000001}")};
@@ -254,19 +263,15 @@ static inline void make_trail(size_t node)
     audit_file_init(&rig.files[node]);
     checkpoints.key = rig.log_keys[node] = new_key(&known);
     audit = audit_file_open_signed(&rig.files[node], 1, &checkpoints);
-    for (int i = 0; i < 6; i++) {
-        (void)audit_file_call(audit_ring(audit, 0), i % 2 == 0 ? "acme" : "old", "c");
-        (void)nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
-    }
+    for (int i = 0; i < 6; i++)
+        call_named(audit, i % 2 == 0 ? "acme" : "old", "c");
     assert_int_equal(audit_put_event(audit_ring(audit, 0), &erased), CODE_OK);
     assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &held), &seq), AUDIT_DURABLE);
     seal(audit);
     if (node > 0)
         tell_retired(node, audit);
-    for (int i = 0; i < 6; i++) {
-        (void)audit_file_call(audit_ring(audit, 0), i % 2 == 0 ? "beta" : "acme", "d");
-        (void)nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
-    }
+    for (int i = 0; i < 6; i++)
+        call_named(audit, i % 2 == 0 ? "beta" : "acme", "d");
     answer = audit_answer(seq);
     audit_put_result(audit_ring(audit, 0), &answer);
     audit_close(&audit);

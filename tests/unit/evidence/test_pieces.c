@@ -211,10 +211,8 @@ static int make_signed(void **state)
     audit_file_init(&rig->bench.file);
     checkpoints.key = rig->key = new_key(&rig->known);
     audit = audit_file_open_signed(&rig->bench.file, 1, &checkpoints);
-    for (int i = 0; i < 10; i++) {
-        (void)audit_file_call(audit_ring(audit, 0), i % 3 == 0 ? "beta" : "acme", "c");
-        (void)nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    }
+    for (int i = 0; i < 10; i++)
+        audit_file_await_signed(audit, audit_file_call(audit_ring(audit, 0), i % 3 == 0 ? "beta" : "acme", "c"));
     audit_close(&audit);
     *state = rig;
     return 0;
