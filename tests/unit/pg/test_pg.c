@@ -151,7 +151,7 @@ TEST_CASE(test_notices)
     assert_int_equal(pg_notified(pg, &is_notified, &why), CODE_OK);
     assert_false(is_notified);
     pg_server_ask(other, "NOTIFY callgate_change");
-    for (int i = 0; i < 500 && !is_notified; i++) {
+    for (int i = 0; i < 6000 && !is_notified; i++) {
         usleep(10000);
         assert_int_equal(pg_notified(pg, &is_notified, &why), CODE_OK);
     }
@@ -207,7 +207,7 @@ TEST_CASE(test_who_does_not_answer)
     int64_t begun_us;
     bool unknown = false;
 
-    place.wait_ms = 500;
+    place.wait_ms = 1500; /* a busy machine's server needs some of it for what it does answer */
     pg = pg_server_open(place);
     pg_server_ask(pg, "CREATE TABLE public.late(a int)");
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
@@ -216,7 +216,7 @@ TEST_CASE(test_who_does_not_answer)
     begun_us = clock_monotonic_us();
     assert_int_equal(pg_commit(pg, &unknown, &why), CODE_IO);
     assert_true(unknown);
-    assert_true(clock_monotonic_us() - begun_us >= 1400000);
+    assert_true(clock_monotonic_us() - begun_us >= 2400000);
     assert_true(pg_is_lost(pg));
     assert_int_equal(pg_socket(pg), -1);
     assert_int_equal(pg_ask(pg, "SELECT 1", NULL, 0, NULL, &why), CODE_IO);
