@@ -8,7 +8,8 @@ import {chromium} from 'playwright-core';
 
 const given = JSON.parse(process.argv[2]);
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const browser = await chromium.launch({executablePath: given.chromium, args: process.getuid() === 0 ? ['--no-sandbox'] : []});
+const PATIENCE = 120000; // ms: a busy machine's browser takes longer than what is usual
+const browser = await chromium.launch({executablePath: given.chromium, args: process.getuid() === 0 ? ['--no-sandbox'] : [], timeout: PATIENCE});
 const violations = [];
 
 function check(holds, text) {
@@ -16,13 +17,18 @@ function check(holds, text) {
   console.log('ok:', text);
 }
 
-async function person(key, options = {}) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+async function tab(options) {
+  const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(PATIENCE);
   page.on('console', said => /Content Security Policy|violates/.test(said.text()) && violations.push(said.text()));
   page.on('pageerror', fault => violations.push(fault.message));
   page.on('dialog', dialog => { violations.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
+  return page;
+}
+
+async function person(key, options = {}) {
+  const page = await tab({viewport: {width: 1280, height: 800}, ...options});
   await page.goto(new URL('/login', given.url).href);
   await page.getByLabel('Your key').fill(key);
   await page.getByRole('button', {name: 'Log in'}).click();
@@ -32,7 +38,16 @@ async function person(key, options = {}) {
 
 async function open(page, where) {
   await page.goto(new URL(where, given.url).href);
-  await page.getByRole('heading', {name: 'Under way'}).waitFor({state: 'detached'}); // what takes long comes again by itself
+  await is_there(page);
+}
+
+// What takes long comes again by itself, each time under this heading, until it is there.
+async function is_there(page) {
+  const waits = page.getByRole('heading', {name: 'Under way'});
+  do {
+    await waits.waitFor({state: 'detached'});
+    await page.waitForLoadState();
+  } while (await waits.count() > 0);
 }
 
 // ---- each page, at each size, light and dark ----
@@ -96,9 +111,11 @@ async function by_keyboard() {
   await reach('Search');
   await page.keyboard.press('Enter');
   await page.waitForURL(/verdict=deny/);
+  await is_there(page);
   await reach(String(given.denied));
   await page.keyboard.press('Enter');
   await page.waitForURL(new RegExp(`/calls/${given.denied}$`));
+  await is_there(page);
   check((await page.locator('.lead').textContent()).includes('5000 of `limit` does not fit max 100'), 'by keyboard: the denied call is found, and why');
   await reach('Proof of this row');
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
@@ -136,8 +153,7 @@ async function by_keyboard() {
 
 // From a notification's link, by somebody who is not logged in, on a phone.
 async function approves() {
-  const context = await browser.newContext({viewport: {width: 390, height: 844}, isMobile: true, hasTouch: true});
-  const page = await context.newPage();
+  const page = await tab({viewport: {width: 390, height: 844}, isMobile: true, hasTouch: true});
   await open(page, `/approvals/${given.approval}`);
   await page.getByLabel('Your key').fill(given.keys.ann);
   await page.getByRole('button', {name: 'Log in'}).tap();
@@ -151,7 +167,7 @@ async function approves() {
   await page.getByRole('button', {name: 'Approve once'}).tap();
   await page.locator('.badge.approved').first().waitFor();
   check(true, 'on a phone: a held call is approved');
-  await context.close();
+  await page.context().close();
 }
 
 async function without_script() {
@@ -170,7 +186,7 @@ async function looks_on() {
   await open(page, '/approvals');
   await page.waitForTimeout(1000);
   console.log('hold');
-  await page.getByText('comes meanwhile').waitFor({timeout: 60000});
+  await page.getByText('comes meanwhile').waitFor();
   check(true, 'what comes while one looks appears by itself');
   await page.context().close();
 }
