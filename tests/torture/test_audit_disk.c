@@ -68,7 +68,7 @@ static void run(enum fault_kind kind, int nth, int *refused)
     call_some(audit_ring(audit, 0), 12);
     fault_vfs_set(FAULT_NONE, 0);
     for (int tries = 0; audit_is_down(audit_ring(audit, 0)); tries++) {
-        assert_true(tries < 1000);
+        assert_true(tries < NAPS_MOST);
         (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     call_some(audit_ring(audit, 0), 3);

@@ -65,7 +65,7 @@ def half_done(gate):
 
 def unanswered(gate):
     """What was asked of the audit and has no answer yet, or is not done."""
-    db = sqlite3.connect(f"file:{gate.folder / 'callgate.db'}?mode=ro", uri=True, timeout=10)
+    db = sqlite3.connect(f"file:{gate.folder / 'callgate.db'}?mode=ro", uri=True, timeout=60)
     rows = db.execute("SELECT id, kind, text FROM audit_request LEFT JOIN audit_answer ON request = id WHERE coalesce(done, 0) = 0")
     found = rows.fetchall()
     db.close()
