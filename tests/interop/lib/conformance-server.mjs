@@ -76,6 +76,12 @@ const states = createRequestStateCodec({ key: randomBytes(32) });
 const given = (context, key) => acceptedContent(context.mcpReq.inputResponses, key);
 const missing = (context, key) => context.mcpReq.inputResponses?.[key] === undefined;
 
+async function tellProgress({ mcpReq }, progress) {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken !== undefined)
+    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
+}
+
 // name -> [input schema, (arguments, context) => result]
 const TOOLS = {
   test_simple_text: [plain, () => answer(text('This is a simple text response for testing.'))],
@@ -95,10 +101,8 @@ const TOOLS = {
     return answer(text('Logged three times.'));
   }],
   test_tool_with_progress: [plain, async (_, context) => {
-    const progressToken = context.mcpReq._meta?.progressToken;
     for (const progress of [0, 50, 100]) {
-      if (progressToken !== undefined)
-        await context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
+      await tellProgress(context, progress);
       await sleep(300); // so that a client that is held up still hears the first long before the result
     }
     return answer(text('Progressed.'));
@@ -170,8 +174,10 @@ const TOOLS = {
   // For the plans of other clients.
   echo: [needs('message'), ({ message }) => answer(text(message))],
   big: [{ type: 'object', properties: { bytes: { type: 'integer' } } }, ({ bytes }) => answer(text('x'.repeat(bytes)))],
-  slow: [plain, async (_, context) => {
-    await Promise.race([sleep(30000), new Promise((done) => context.mcpReq.signal.addEventListener('abort', done))]);
+  slow: [plain, async (_, context) => { // says when it has begun, and is over at once where its client gives it up
+    const abort = new Promise((done) => context.mcpReq.signal.addEventListener('abort', done));
+    await tellProgress(context, 0);
+    await Promise.race([sleep(30000), abort]);
     return answer(text('slept'));
   }],
   forbidden: [plain, () => answer(text('This ran.'))],

@@ -92,7 +92,8 @@ CLIENTS = {
 # What each speaks of itself; those of one generation fall into the older era by themselves.
 BOTH_ERAS = ("typescript 2", "python 2", "python 2.2", "fastmcp", "go")
 
-# A plan is a list of steps, which each client's driver knows: [what, words…]. The first is for the server of the conformance
+# A plan is a list of steps, which each client's driver knows: [what, words…]. What is to be cancelled is when the server has said that it
+# has it, or, with a number behind, after so many seconds, whether it came there or not. The first is for the server of the conformance
 # tests in the older era, the second for it in the newer one, where a server's questions come inside of results.
 WORDS = "grüße \u2028 \U0001F600 \"x\""
 COMMON = [
@@ -119,7 +120,7 @@ EVERYTHING_PLAN = [
     ["call", "trigger-sampling-request", {"prompt": "hi", "maxTokens": 10}], ["call", "trigger-elicitation-request", {}], ["asked"],
     ["resources"], ["templates"], ["read", "demo://resource/static/document/architecture.md"],
     ["subscribe", "demo://resource/static/document/architecture.md"],
-    ["prompts"], ["prompt", "simple-prompt", {}], ["level", "warning"], ["cancel", "trigger-long-running-operation", {"duration": 20, "steps": 2}],
+    ["prompts"], ["prompt", "simple-prompt", {}], ["level", "warning"], ["cancel", "trigger-long-running-operation", {"duration": 20, "steps": 2}, 0.3],
     ["many", "echo", {}, 20]]
 PYTHON_PLAN = [
     ["revision"], ["tools"], ["call", "echo", {"message": WORDS}], ["call", "add", {"a": 19.99, "b": 100}], ["call", "fail", {}],

@@ -172,16 +172,24 @@ class Steps:
         return await self.client.call_tool(name, arguments)
 
     async def progress(self, name, arguments):
-        seen = []
+        for turn in range(5):  # as ts-client.mjs does
+            seen = []
 
-        async def heard(done, total, message):
-            seen.append((done, asyncio.get_running_loop().time()))
-        result = await self.client.call_tool(name, arguments, progress_callback=heard)
-        return [result, [done for done, _ in seen], bool(seen) and asyncio.get_running_loop().time() - seen[0][1] > 0.06]
+            async def heard(done, total, message):
+                seen.append((done, asyncio.get_running_loop().time()))
+            result = await self.client.call_tool(name, arguments, progress_callback=heard)
+            is_early = bool(seen) and asyncio.get_running_loop().time() - seen[0][1] > 0.06
+            if is_early:
+                break
+        return [result, [done for done, _ in seen], is_early]
 
-    async def cancel(self, name, arguments):
-        task = asyncio.ensure_future(self.client.call_tool(name, arguments))
-        await asyncio.sleep(0.3)
+    async def cancel(self, name, arguments, seconds=None):
+        there = asyncio.Event()
+
+        async def heard(*_):
+            there.set()
+        task = asyncio.ensure_future(self.client.call_tool(name, arguments, progress_callback=None if seconds else heard))
+        await asyncio.wait([task, asyncio.ensure_future(there.wait())], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         task.cancel()
         return "cancelled" if isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException) else "answered"
 

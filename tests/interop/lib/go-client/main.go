@@ -93,15 +93,53 @@ func call(ctx context.Context, session *mcp.ClientSession, words []any) (*mcp.Ca
 	return session.CallTool(ctx, &mcp.CallToolParams{Name: words[0].(string), Arguments: words[1]})
 }
 
-func progress(ctx context.Context, session *mcp.ClientSession, words []any) (any, error) {
-	params := &mcp.CallToolParams{Name: words[0].(string), Arguments: words[1]}
-	params.SetProgressToken("progress")
-	result, err := session.CallTool(ctx, params)
-	// The SDK hands notifications to another goroutine than the one that waits for the answer: the last of the three may be told after it.
-	until(&steps, 3)
+func forgetHeard() {
 	lock.Lock()
 	defer lock.Unlock()
-	return []any{result, steps, len(seen) > 0 && time.Since(seen[0]) > 60*time.Millisecond}, err
+	seen, steps = nil, []any{}
+}
+
+func callHeard(ctx context.Context, session *mcp.ClientSession, words []any) (*mcp.CallToolResult, error) {
+	params := &mcp.CallToolParams{Name: words[0].(string), Arguments: words[1]}
+	params.SetProgressToken("progress")
+	return session.CallTool(ctx, params)
+}
+
+func progress(ctx context.Context, session *mcp.ClientSession, words []any) (any, error) {
+	for turn := 1; ; turn++ { // as ts-client.mjs does
+		forgetHeard()
+		result, err := callHeard(ctx, session, words)
+		// The SDK hands notifications to another goroutine than the one that waits for the answer: the last of the three may be told after it.
+		until(&steps, 3)
+		lock.Lock()
+		early := len(seen) > 0 && time.Since(seen[0]) > 60*time.Millisecond
+		told := steps
+		lock.Unlock()
+		if early || turn == 5 {
+			return []any{result, told, early}, err
+		}
+	}
+}
+
+// cancel gives a call up once the server has it, or after so many seconds.
+func cancel(ctx context.Context, session *mcp.ClientSession, words []any) (any, error) {
+	short, done := context.WithCancel(ctx)
+	defer done()
+	forgetHeard()
+	begin := callHeard
+	if len(words) > 2 {
+		time.AfterFunc(time.Duration(words[2].(float64)*float64(time.Second)), done)
+		begin = call
+	} else {
+		go func() {
+			until(&steps, 1)
+			done()
+		}()
+	}
+	if _, err := begin(short, session, words); err != nil {
+		return "cancelled", nil
+	}
+	return "answered", nil
 }
 
 func many(ctx context.Context, session *mcp.ClientSession, words []any) (any, error) {
@@ -132,12 +170,7 @@ func step(ctx context.Context, session *mcp.ClientSession, name string, words []
 	case "progress":
 		return progress(ctx, session, words)
 	case "cancel":
-		short, done := context.WithTimeout(ctx, 300*time.Millisecond)
-		defer done()
-		if _, err := call(short, session, words); err != nil {
-			return "cancelled", nil
-		}
-		return "answered", nil
+		return cancel(ctx, session, words)
 	case "many":
 		return many(ctx, session, words)
 	case "size":
