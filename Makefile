@@ -362,7 +362,7 @@ differential: all $(ORACLE_BIN)
 integration: all $(HASTY) $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/tests/torture/preload_clock.so
 	@$(RUN_SCENARIOS) tests/integration
 
-interop: all
+interop: all $(HASTY)
 	@$(RUN_SCENARIOS) tests/interop
 
 # Both, the ones beside the others: they wait most of the time.
