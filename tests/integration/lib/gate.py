@@ -388,8 +388,15 @@ class Gate:
         return self.request("GET", "/metrics", port=self.admin_port)[2].decode()
 
     def metric(self, name):
-        """Takes: name: with its labels, as /metrics has them."""
-        return next(int(line.rpartition(" ")[2]) for line in self.metrics().splitlines() if line.rpartition(" ")[0] == name)
+        """Takes: name: with its labels, as /metrics has them. 0: nothing was counted under these labels yet, which is when a line is there."""
+        found = [int(line.rpartition(" ")[2]) for line in self.metrics().splitlines() if line.rpartition(" ")[0] == name]
+        if not found and "{" not in name:
+            raise Failed(f"there is no metric {name}")
+        return found[0] if found else 0
+
+    def counted(self, text, *parts):
+        """/metrics, once all of these stand in it: a call is counted when it ends, which is after its answer has gone out."""
+        return eventually(lambda: all(part in (found := self.metrics()) for part in parts) and found, text)
 
     def permits(self, tool="t", arguments=None):
         """Whether the call is made, whatever its server then says: a gate that judges nothing yet has the sentence, and no result to hold a mark."""
