@@ -379,6 +379,18 @@ void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 
 /* ---- life ---- */
 
+static void stir_all(struct lane *lane)
+{
+    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
+        worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
+}
+
+void lane_renew(struct lane *lane)
+{
+    spare_drop_all(lane);
+    stir_all(lane);
+}
+
 void lane_go(struct lane *lane, enum lane_way way, unsigned hurries, int heir)
 {
     bool accepts_rest = lane->way == LANE_SERVES; /* who waits at a paused one is another gate's */
@@ -392,8 +404,7 @@ void lane_go(struct lane *lane, enum lane_way way, unsigned hurries, int heir)
             listener_stop(&lane->listeners[i].listener, accepts_rest);
         else
             listener_pause(&lane->listeners[i].listener, way == LANE_PAUSES);
-    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
-        worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
+    stir_all(lane);
 }
 
 enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above)

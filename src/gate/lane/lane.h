@@ -140,6 +140,9 @@ bool lane_may_log(struct lane *lane);                   /* whether a line that p
 /* Takes: hurries: not 0: idle connections end at once, and may not ask once more; heir: a socket to the gate that gets them
  * where they are plain TCP; -1: none. */
 void lane_go(struct lane *lane, enum lane_way way, unsigned hurries, int heir);
+/* Called where the lane's configuration is another one, which may trust other servers: connections to servers that rest end,
+ * also those behind agents that rest. */
+void lane_renew(struct lane *lane);
 /* The fate of the pair's record (ticket). While there is none, the pair waits in the lane's list. */
 enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane_wait_for_room(struct pair *pair);

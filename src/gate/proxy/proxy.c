@@ -80,7 +80,7 @@ static void follow(struct lane *lane)
     is_stopping = proxy->is_stopping;
     lock_give(&proxy->lock);
     if (conf != lane->conf)
-        spare_drop_all(lane); /* the new configuration may trust other servers */
+        lane_renew(lane);
     proxy_conf_unref(&conf);
     resolve_table_unref(&names);
     if (way != lane->way || hurries != lane->hurries)
