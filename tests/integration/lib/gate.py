@@ -353,6 +353,15 @@ class Gate:
     def log_text(self):
         return (self.folder / "gate.log").read_text(errors="replace")
 
+    def files_with(self, text):
+        """The names of the gate's files in which these bytes stand. A journal is there for a moment, and may be gone before it is read."""
+        found = set()
+        for path in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file() and text in path.read_bytes():
+                    found.add(path.name)
+        return found
+
     def __enter__(self):
         return self
 
