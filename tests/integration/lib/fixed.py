@@ -7,7 +7,7 @@ import json
 import pathlib
 import time
 
-from integration.lib.gate import Failed, call
+from integration.lib.gate import Failed, call, eventually
 from integration.lib.wire import RawServer, Wire, read_request, request
 
 POLICY = """\
@@ -48,12 +48,14 @@ def server():
 
 
 def threads(process):
-    """The names of a gate's threads by their number, and of its first as "main"."""
-    found = {}
-    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
-        name = (task / "comm").read_text().strip()
-        found[int(task.name)] = "main" if task.name == str(process) else name
-    return found
+    """The names of a gate's threads by their number, and of its first as "main". Each names itself: until then it is called as the first is."""
+    place = pathlib.Path(f"/proc/{process}/task")
+
+    def named():
+        found = {int(task.name): (task / "comm").read_text().strip() for task in place.iterdir()}
+        first = found.pop(process)
+        return first not in found.values() and {process: "main", **found}
+    return eventually(named, "each thread has its name")
 
 
 def kind(name):
@@ -63,8 +65,7 @@ def kind(name):
 
 def tasks(process):
     """The places in /proc of the threads that a call goes through."""
-    place = pathlib.Path(f"/proc/{process}/task")
-    return [task for task in place.iterdir() if kind((task / "comm").read_text().strip()) in ("worker", "writer", "keeper")]
+    return [pathlib.Path(f"/proc/{process}/task/{task}") for task, name in threads(process).items() if kind(name) in ("worker", "writer", "keeper")]
 
 
 def resting(concerned):
