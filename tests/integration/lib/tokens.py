@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import pathlib
+import socket
 import subprocess
 import threading
 import time
@@ -102,14 +103,14 @@ class KeyServer(SmallServer):
         return {"iss": self.issuer, "aud": self.audience, "sub": subject, "iat": now, "exp": now + seconds, **more}
 
     def away(self):
-        """It takes no connection any more, and its port stays its own."""
+        """It takes no connection any more. Its port stays its own, since a socket that does not listen keeps it."""
         self.listener.shutdown()
         self.listener.socket.close()
+        self.listener.socket = socket.socket()
+        self.listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.socket.bind(("127.0.0.1", self.port))
 
     def back(self):
-        self.listener.socket = type(self.listener.socket)()
-        self.listener.socket.setsockopt(1, 2, 1)
-        self.listener.socket.bind(("127.0.0.1", self.port))
         self.listener.socket.listen(128)
         threading.Thread(target=self.listener.serve_forever, daemon=True).start()
 
