@@ -424,6 +424,10 @@ class Gate:
         eventually(lambda: len(self.events("reload")) > before, "the reload is recorded")
         return self.events("reload")[-1]
 
+    def settled(self, text="all outcomes are written"):
+        """Waits until no call of the file that is written is without its outcome, which comes after the answer has gone out."""
+        eventually(lambda: not self.rows("SELECT 1 FROM unfinished"), text)
+
     def rows(self, sql, parameters=()):
         connection = sqlite3.connect(f"file:{self.audit_path}?mode=ro", uri=True, timeout=60)
         connection.row_factory = sqlite3.Row
