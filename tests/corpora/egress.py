@@ -120,6 +120,7 @@ def measure(cases):
     with Upstream() as upstream, Gate(routes=[mcp_route(upstream.url, name="assistant")], policies=policies()) as gate:
         for case in cases:
             results[case["id"]] = run_case(gate, upstream, case)
+        gate.stop()  # so that the record has the outcome of every call
         for case in cases:
             if results[case["id"]] not in (case["expected_verdict"], "not_applicable"):
                 print(f"  {case['id']}: wanted {case['expected_verdict']}, got {results[case['id']]} {rules_of(gate, case['id'])}")
