@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stdio server whose tools are what a gate must live with."""
+import ctypes
 import json
 import os
 import resource
@@ -53,6 +54,7 @@ def act(name, given):
     if name == "large":
         return "x" * (9 << 20)
     if name == "silent":
+        ctypes.CDLL(None).prctl(15, b"silent", 0, 0, 0)  # its process is called so from here on, which others can see
         time.sleep(600)
     if name == "held":
         return len(held)
