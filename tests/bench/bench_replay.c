@@ -103,9 +103,11 @@ static void fill(const char *path, unsigned long calls)
     audit_close(&audit);
 }
 
-static double replay(const char *path, const struct policy *policy, unsigned threads, unsigned long calls)
+static double replay(char *path, const struct policy *policy, unsigned threads, unsigned long calls)
 {
-    const struct replay_conf conf = {.files = &path, .file_count = 1, .policy = policy, .threads = threads};
+    struct trail_file only = {.path = path};
+    const struct trail trail = {.files = &only, .count = 1};
+    const struct replay_conf conf = {.trail = &trail, .policy = policy, .threads = threads};
     int64_t began_us = clock_monotonic_us();
     struct replay_sum sum;
     struct why why = {""};
