@@ -156,6 +156,19 @@ static bool call_through(struct bench *bench, int count)
     return was_down;
 }
 
+/* As expect_all; behind an outage the rows of calls that it denied may be there, too, and end as `not_sent`. */
+static void expect_told(struct bench *bench, bool was_down, const char *why)
+{
+    if (!was_down) {
+        expect_all(bench, why);
+        return;
+    }
+    audit_close(&bench->audit);
+    audit_whole_verify(&bench->file, NULL, SPAN_NONE, "behind an outage");
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'") -
+                     audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
+}
+
 /* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. Where
  * the gate's own keeper opens the file between the two, it finds a log that is not the index's: calls are denied for a moment. */
 TEST_CASE_WITH(test_log_taken_away_beside_a_checkpoint, setup, teardown)
@@ -177,14 +190,7 @@ TEST_CASE_WITH(test_log_taken_away_beside_a_checkpoint, setup, teardown)
     atomic_store(&copier.stopping, true);
     assert_int_equal(pthread_join(copier.thread, NULL), 0);
     db_close(&copier.db);
-    if (!was_down) {
-        expect_all(bench, "-wal file was taken away");
-        return;
-    }
-    audit_close(&bench->audit);
-    audit_whole_verify(&bench->file, NULL, SPAN_NONE, "behind an outage");
-    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'") -
-                     audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
+    expect_told(bench, was_down, "-wal file was taken away");
 }
 
 TEST_CASE_WITH(test_index_made, setup, teardown)
@@ -193,24 +199,26 @@ TEST_CASE_WITH(test_index_made, setup, teardown)
 
     call_some(bench, 5);
     change(bench, "CREATE INDEX theirs ON decision(tool)");
-    call_some(bench, 5);
+    (void)call_through(bench, 5); /* as where it is packed */
     rotated(bench, 1);
-    call_some(bench, 5);
+    (void)call_through(bench, 5);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM sqlite_schema WHERE name = 'theirs'"), 0);
     audit_close(&bench->audit);
-    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'") -
+                     audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
 }
 
 TEST_CASE_WITH(test_packed, setup, teardown)
 {
     struct bench *bench = *state;
+    bool was_down;
 
     call_some(bench, 5);
     change(bench, "VACUUM");
-    call_some(bench, 5);
+    was_down = call_through(bench, 5); /* the file may be seen once more before it is left: calls are denied for a moment */
     rotated(bench, 1);
-    call_some(bench, 5);
-    expect_all(bench, "packed");
+    was_down = call_through(bench, 5) || was_down;
+    expect_told(bench, was_down, "packed");
 }
 
 static bool is_down(struct audit *audit)
