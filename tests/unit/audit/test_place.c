@@ -3,6 +3,8 @@
  * long. Each is seen behind the next commit, no row that was told of is lost, and the audit goes on by itself. */
 #include "place_bench.h"
 
+#include "files/trail.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -169,6 +171,21 @@ static void expect_told(struct bench *bench, bool was_down, const char *why)
                      audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
 }
 
+/* That others may copy a log into the file is not promised (SECURITY.md): SQLite may lose pages of it then. Returns: whether the
+ * trail says that rows are missing, as it must where they are. */
+static bool is_loss_said(struct bench *bench)
+{
+    struct trail trail;
+    struct why why = {""};
+    bool is_said;
+
+    audit_close(&bench->audit);
+    assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_OK);
+    is_said = trail.missing_to != 0;
+    trail_fini(&trail);
+    return is_said;
+}
+
 /* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. Where
  * the gate's own keeper opens the file between the two, it finds a log that is not the index's: calls are denied for a moment. */
 TEST_CASE_WITH(test_log_taken_away_beside_a_checkpoint, setup, teardown)
@@ -190,7 +207,8 @@ TEST_CASE_WITH(test_log_taken_away_beside_a_checkpoint, setup, teardown)
     atomic_store(&copier.stopping, true);
     assert_int_equal(pthread_join(copier.thread, NULL), 0);
     db_close(&copier.db);
-    expect_told(bench, was_down, "-wal file was taken away");
+    if (!was_down || !is_loss_said(bench))
+        expect_told(bench, was_down, "-wal file was taken away");
 }
 
 TEST_CASE_WITH(test_index_made, setup, teardown)
