@@ -142,11 +142,25 @@ static void ask_keeper(struct audit *audit)
     }
 }
 
+/* Whether nobody knows what is on the disk since the keeper could not copy. Where the -wal file was taken away, a new
+ * connection of the keeper's found another one, which the index does not fit: then only the writer's connection still has the
+ * rows of the lost one, and stays open until they are copied. */
+static bool is_in_doubt(struct audit *audit)
+{
+    if (!atomic_load(&audit->keeper.is_in_doubt))
+        return false;
+    (void)!ledger_check_place(&audit->ledger); /* the batch asks again, and goes by what it says */
+    if (!audit->ledger.place.log_is_lost)
+        return true;
+    atomic_store(&audit->keeper.is_in_doubt, false);
+    return false;
+}
+
 bool writer__batch(struct audit *audit)
 {
     enum code code;
 
-    if (atomic_load(&audit->keeper.is_in_doubt)) {
+    if (is_in_doubt(audit)) {
         writer__go_down(audit, CODE_IO);
         return false;
     }
