@@ -398,8 +398,9 @@ class Gate:
 
     def metric(self, name):
         """Takes: name: with its labels, as /metrics has them. 0: nothing was counted under these labels yet, which is when a line is there."""
-        found = [int(line.rpartition(" ")[2]) for line in self.metrics().splitlines() if line.rpartition(" ")[0] == name]
-        if not found and "{" not in name:
+        text = self.metrics()
+        found = [int(line.rpartition(" ")[2]) for line in text.splitlines() if line.rpartition(" ")[0] == name]
+        if not found and ("{" not in name or f"# TYPE {name.partition('{')[0]} " not in text):
             raise Failed(f"there is no metric {name}")
         return found[0] if found else 0
 
